@@ -1,0 +1,32 @@
+# Everything runs in .venv, which is made when it is missing or pyproject.toml is newer.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench clean
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@
+
+demo: .venv/ready  ## cluster the digits, print a table, draw the objective per pass
+	$(BIN)/python examples/demo.py
+
+test: lint  ## lint, types, layers, then all tests and documentation examples
+	$(BIN)/python -m pytest
+
+lint: .venv/ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/ready  ## the benchmarks behind the figures in the README
+	$(BIN)/python benchmarks/exact_pass.py
+	$(BIN)/python benchmarks/first_call.py
+	$(BIN)/python benchmarks/rules.py
+
+clean:
+	rm -rf .venv demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,98 @@
+"""The driven functions: what it costs a sample to stay where it is, and to join another cluster.
+
+A sample x of weight w in cluster w moves to the cluster of least join cost if that is strictly below its stay
+cost. With C = D/n, and D, n including x for the cluster it is in:
+
+=============  ==================================================  ========================================
+kind           stay                                                join
+=============  ==================================================  ========================================
+FAMILY (l2)    (n / (n − w))^q · |x − C|²                          (n / (n + w))^p · |x − C|²
+PAIRWISE       Σ_{y in S} |x − y|²  =  n x·x − 2 x·D + Q           the same (Eqns. 10–14)
+COSINE         −cos(x, D)                                          −cos(x, D + w x)  (Eqns. 7–8)
+=============  ==================================================  ========================================
+
+The exponents p, q make the named rules of the l2 family:
+
+============  ====  ====  ==========================================================================
+rule             p     q  what it is
+============  ====  ====  ==========================================================================
+``online``       0     0  MacQueen: distance to the centroid, no correction for size
+``hartigan``     1     1  the exact change of the sum of squares, so E_m never rises
+``paper``        2     0  I_m as printed (Eqns. 4–6): distance to the centroid with x counted in
+``released``     2     2  I_m as in the authors' released code: over-relaxed, need not settle
+a float p        p     p  relaxation p: 1 is ``hartigan``, above 1 it moves more, below 1 less
+============  ====  ====  ==========================================================================
+
+Under cosine, ``paper`` compares directions (COSINE) and every other rule is the l2 family on unit rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksums.state import ClusterState
+
+FAMILY, PAIRWISE, COSINE, WEIGHTED = 0, 1, 2, 3  # WEIGHTED is FAMILY for the compiled kernels, w not all 1
+
+VANISHED = 1e-6
+"""A composite this short, relative to what was added up in it, has no direction: its cosine counts as 0."""
+
+RULES = {"online": (0.0, 0.0), "hartigan": (1.0, 1.0), "paper": (2.0, 0.0), "released": (2.0, 2.0)}
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A driven function: its kind, its exponents, and what its passes promise."""
+
+    objective: str  # "distortion" or "pairwise"
+    kind: int
+    p: float = 0.0
+    q: float = 0.0
+
+    @property
+    def monotone(self) -> bool:
+        """Whether no single move ever raises the objective."""
+        return self.kind == PAIRWISE or (self.kind == FAMILY and self.p == self.q == 1.0)
+
+    def value(self, distortion: float, pairwise: float) -> float:
+        """The one of the two measures that this driver is to bring down."""
+        return distortion if self.objective == "distortion" else pairwise
+
+
+def driver_for(objective: str, metric: str, rule: str | float) -> Driver:
+    """The driver behind valid parameters of ``KSums``."""
+    if objective == "pairwise":
+        return Driver(objective, PAIRWISE)
+    if rule == "auto":
+        rule = "paper" if metric == "cosine" else "hartigan"
+    if rule == "paper" and metric == "cosine":
+        return Driver(objective, COSINE)
+    p, q = RULES[rule] if isinstance(rule, str) else (float(rule), float(rule))
+    return Driver(objective, FAMILY, p, q)
+
+
+def stay_cost(driver: Driver, x: np.ndarray, weight: float, state: ClusterState, src: int) -> float:
+    """Cost of sample x in its own cluster ``src``, whose composite and size include it."""
+    composite, n = state.composites[src], state.sizes[src]
+    if driver.kind == PAIRWISE:
+        return float(n * (x @ x) - 2 * (x @ composite) + state.norm_sums[src])
+    if driver.kind == COSINE:
+        sq_length = composite @ composite
+        return float(-(x @ composite) / np.sqrt(sq_length)) if sq_length > VANISHED * weight**2 else 0.0
+    return float((n / (n - weight)) ** driver.q * np.sum((x - composite / n) ** 2))
+
+
+def join_costs(driver: Driver, x: np.ndarray, weight: float, state: ClusterState) -> np.ndarray:
+    """Cost of sample x in each cluster, supposing it joins; the entry of its own cluster means nothing."""
+    composites, n = state.composites, state.sizes
+    if driver.kind == PAIRWISE:
+        return n * (x @ x) - 2 * (composites @ x) + state.norm_sums
+    if driver.kind == COSINE:
+        joined = composites + weight * x
+        before, after = np.sum(composites**2, axis=1) + weight**2, np.sum(joined**2, axis=1)
+        cosines = (joined @ x) / np.sqrt(np.maximum(after, np.finfo(float).tiny))
+        return np.where(after > VANISHED * before, -cosines, 0.0)
+    shrink = (n / (n + weight)) ** driver.p
+    return shrink * np.sum((x - composites / n[:, None]) ** 2, axis=1)

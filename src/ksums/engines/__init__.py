@@ -1,0 +1,42 @@
+"""Engines: one pass over the data, each sample offered to all clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from ksums.drivers import Driver
+from ksums.engines.reference import ReferenceEngine
+from ksums.rows import Rows
+from ksums.state import ClusterState, Limits
+
+
+class Engine(Protocol):
+    """Moves samples of a state, in a given order."""
+
+    def visit(self, order: np.ndarray) -> Iterator[int]:
+        """Offer each sample in turn to all clusters; yield the number of moves every now and then.
+
+        Between two yields the state is whole, so a caller may stop there.
+        """
+        ...
+
+
+def make_engine(name: str, rows: Rows, state: ClusterState, driver: Driver, limits: Limits, n_threads: int) -> Engine:
+    """The engine behind a valid ``engine`` parameter."""
+    if name == "reference":
+        return ReferenceEngine(rows, state, driver, limits)
+    from ksums.engines.exact import ExactEngine  # Numba is loaded by the first fit, not by the import
+
+    return ExactEngine(rows, state, driver, limits, n_threads)
+
+
+def nearest_centres(
+    rows: Rows, ids: np.ndarray, centres: np.ndarray, sq_centres: np.ndarray, n_threads: int
+) -> np.ndarray:
+    """For each of the rows, the centre of least ``sq_centres − 2 x·C``; the lowest index on ties."""
+    from ksums.engines import nearest
+
+    return nearest.nearest_centres(rows, ids, centres, sq_centres, n_threads)

@@ -1,0 +1,25 @@
+"""The two ways this package compiles a function, and nothing else."""
+
+from __future__ import annotations
+
+from numba import njit
+
+# Division by zero gives inf or nan as in NumPy: checks would cost branches in every inner loop.
+_COMMON = {"error_model": "numpy", "nogil": True}
+
+kernel = njit(cache=True, **_COMMON)
+"""Called from Python; the machine code is kept on disk."""
+
+kernel_threads = njit(cache=True, parallel=True, **_COMMON)
+"""The same, with ``prange``."""
+
+helper = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_COMMON)
+"""Called from kernels only, and compiled into them: no wrapper for Python, no file of its own."""
+
+helper_reordering = njit(
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+    fastmath={"reassoc", "contract", "nsz", "arcp"},
+    **_COMMON,
+)
+"""A helper whose sums may be taken in any order, the same one each time."""

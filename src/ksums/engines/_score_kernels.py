@@ -1,0 +1,241 @@
+"""The driven functions as the compiled kernels see them, and the one compiled function that moves a sample.
+
+For one sample and one cluster, P = x·D_v is all that depends on both. Most join costs are affine in P with
+coefficients that change only when the cluster changes (``drivers.py`` has the formulas in plain form):
+
+    FAMILY     (n/(n+1))^p |x − C|²          a = (n/(n+1))^p, b = 2a/n, c = a DD/n²     a·x·x − b·P + c
+    PAIRWISE   Σ_{y in S} |x − y|²            a = n,           b = 2,    c = Q           a·x·x − b·P + c
+    WEIGHTED   (n/(n+w))^p |x − C|²          a = n,           b = 2/n,  c = DD/n²       (a/(a+w))^p (x·x − b·P + c)
+    COSINE     −cos|cos| with x counted in                               c = DD
+
+Constants are float32 so that float32 data is never promoted; with float64 data they are promoted themselves.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ksums.drivers import COSINE, PAIRWISE, VANISHED, WEIGHTED
+from ksums.engines._jit import helper, helper_reordering, kernel
+from ksums.engines._vectors import fma
+
+_VANISHED = np.float32(VANISHED)
+
+
+class Fast(NamedTuple):
+    """What the scan over the clusters reads, in the arithmetic of the data (float32 or float64)."""
+
+    composites: np.ndarray  # (k, d)  the state's composites, rounded
+    a: np.ndarray  # (k,)    coefficients of the affine score; 0, −1, 0 where it is to be the product alone
+    b: np.ndarray
+    c: np.ndarray
+    more: np.ndarray  # (k, 3)  a, b, c of the kinds whose score is not affine
+
+
+class Block(NamedTuple):
+    """Rows in visiting order, ready for arithmetic, with room behind them for whole panels."""
+
+    rows: np.ndarray  # (count + padding, d)
+    sq_norms: np.ndarray  # (count + padding,)
+    weights: np.ndarray  # (count + padding,)
+    ids: np.ndarray  # (count + padding,)  which samples they are
+
+
+class Rule(NamedTuple):
+    """A driver as plain numbers (see ``drivers.Driver``)."""
+
+    kind: int
+    p: float
+    q: float
+    heaviest: float  # heaviest weight where sizes have an upper limit, else 0: then no cluster is ever full
+
+
+@helper_reordering
+def row_dot(rows, i, composites, r):
+    """rows[i]·composites[r]. Rows are named by index, here and below: a view would cost a reference count."""
+    total = rows[i, 0] * composites[r, 0]
+    for t in range(1, rows.shape[1]):
+        total += rows[i, t] * composites[r, t]
+    return total
+
+
+@helper
+def power(ratio, exponent):
+    """ratio^exponent, without a call to pow for the rules that have a name."""
+    if exponent == 1.0:
+        return ratio
+    if exponent == 2.0:
+        return ratio * ratio
+    if exponent == 0.0:
+        return ratio / ratio
+    return ratio**exponent
+
+
+@helper
+def stay_cost(rule, n, composite_sq, norm_sum, sq_norm, weight, product):
+    """Cost of a sample where it is; ``product`` is x·D_w with the sample in D_w."""
+    if rule.kind == PAIRWISE:
+        return n * sq_norm - 2.0 * product + norm_sum
+    if rule.kind == COSINE:
+        if composite_sq <= VANISHED * weight * weight:
+            return 0.0
+        return -product * abs(product) / composite_sq
+    distance = sq_norm - 2.0 * product / n + composite_sq / (n * n)
+    return power(n / (n - weight), rule.q) * distance
+
+
+@helper
+def join_cost(rule, n, composite_sq, norm_sum, sq_norm, weight, product):
+    """Cost of a sample in a cluster it would join; ``product`` is x·D_v without the sample."""
+    if rule.kind == PAIRWISE:
+        return n * sq_norm - 2.0 * product + norm_sum
+    if rule.kind == COSINE:
+        inner = product + weight
+        total = composite_sq + weight * weight
+        joined_sq = total + 2.0 * weight * product
+        return -inner * abs(inner) / joined_sq if joined_sq > VANISHED * total else 0.0
+    distance = sq_norm - 2.0 * product / n + composite_sq / (n * n)
+    return power(n / (n + weight), rule.p) * distance
+
+
+@helper
+def refresh(
+    rule,  # IN
+    r,  # IN     cluster that changed
+    state,  # IN
+    fast,  # INOUT  row r
+):
+    """Coefficients of cluster r from the state."""
+    n = state.sizes[r]
+    if rule.kind == PAIRWISE:
+        fast.a[r], fast.b[r], fast.c[r] = n, 2.0, state.norm_sums[r]
+    elif rule.kind == COSINE:
+        fast.a[r], fast.b[r], fast.c[r] = 0.0, -1.0, 0.0
+        fast.more[r, 2] = state.sq_composites[r]
+    elif rule.kind == WEIGHTED:
+        fast.a[r], fast.b[r], fast.c[r] = 0.0, -1.0, 0.0
+        fast.more[r, 0], fast.more[r, 1], fast.more[r, 2] = n, 2.0 / n, state.sq_composites[r] / (n * n)
+    else:
+        f = power(n / (n + 1.0), rule.p)
+        fast.a[r], fast.b[r], fast.c[r] = f, 2.0 * f / n, f * state.sq_composites[r] / (n * n)
+
+
+@kernel
+def refresh_all(rule, state, fast):
+    """Coefficients and rounded composites of all clusters from the state."""
+    k, d = state.composites.shape
+    for r in range(k):
+        refresh(rule, r, state, fast)
+        for t in range(d):
+            fast.composites[r, t] = state.composites[r, t]
+
+
+@helper
+def may_leave(cluster, weight, state, limits):
+    """A cluster never gives up its last sample, nor one it needs for its smallest size."""
+    return state.counts[cluster] > 1 and state.sizes[cluster] - weight >= limits.low[cluster]
+
+
+@helper
+def move_sums(
+    rule,  # IN
+    i,  # IN     sample
+    sq_norm,  # IN
+    weight,  # IN
+    src,  # IN     cluster it leaves
+    dst,  # IN     cluster it joins
+    from_src,  # IN     x·D_src before the move
+    from_dst,  # IN     x·D_dst before the move
+    state,  # INOUT  all but the composites
+    fast,  # INOUT  coefficients
+):
+    """Everything of a move but D ± w x: label, n ± w, Q ± w x·x, |D ± w x|²."""
+    state.labels[i] = dst
+    state.counts[src] -= 1
+    state.counts[dst] += 1
+    state.sizes[src] -= weight
+    state.sizes[dst] += weight
+    state.norm_sums[src] -= weight * sq_norm
+    state.norm_sums[dst] += weight * sq_norm
+    state.sq_composites[src] += weight * (weight * sq_norm - 2.0 * from_src)
+    state.sq_composites[dst] += weight * (weight * sq_norm + 2.0 * from_dst)
+    refresh(rule, src, state, fast)
+    refresh(rule, dst, state, fast)
+
+
+@helper
+def reallocate_if_better(
+    rule,  # IN
+    stay,  # IN     stay cost
+    block,  # IN
+    row,  # IN     the sample's row in the block
+    src,  # IN     its cluster
+    dst,  # IN     the cluster of least score
+    from_src,  # IN     x·D_src
+    from_dst,  # IN     x·D_dst
+    state,  # INOUT
+    fast,  # INOUT
+):
+    """Move a sample and bring both clusters up to date, if that really is a gain; says whether it moved.
+
+    The scan that found ``dst`` rounds as its data type does. Here both costs are taken alike, in float64.
+    """
+    weight, sq_norm = float(block.weights[row]), float(block.sq_norms[row])
+    join = join_cost(rule, state.sizes[dst], state.sq_composites[dst], state.norm_sums[dst], sq_norm, weight, from_dst)
+    if not join < stay:
+        return False
+    rows = block.rows
+    for t in range(rows.shape[1]):
+        pull = weight * rows[row, t]
+        left = state.composites[src, t] - pull
+        joined = state.composites[dst, t] + pull
+        state.composites[src, t] = left
+        state.composites[dst, t] = joined
+        fast.composites[src, t] = left
+        fast.composites[dst, t] = joined
+    move_sums(rule, block.ids[row], sq_norm, weight, src, dst, from_src, from_dst, state, fast)
+    return True
+
+
+@helper
+def cosine_score(composite_sq, weight, product):
+    inner = product + weight
+    total = fma(weight, weight, composite_sq)
+    joined_sq = fma(weight + weight, product, total)
+    score = -inner * abs(inner) / joined_sq
+    return score if joined_sq > _VANISHED * total else total - total
+
+
+@helper
+def weighted_score(a, b, c, p, sq_norm, weight, product):
+    return power(a / (a + weight), p) * fma(-b, product, sq_norm + c)
+
+
+@helper
+def finish_score(
+    rule,  # IN
+    state,  # IN
+    fast,  # IN
+    limits,  # IN
+    r,  # IN     cluster
+    weights,  # IN     of the block's samples
+    sq_norms,  # IN     of the block's samples
+    first,  # IN     first sample concerned
+    scores,  # INOUT  (k, lanes), row r: products, or affine scores where the rule has them
+):
+    """What the affine form leaves to do for one cluster: cosine, weights, and a cluster that is full."""
+    lanes = scores.shape[1]
+    a, b, c = fast.more[r, 0], fast.more[r, 1], fast.more[r, 2]
+    if rule.kind == COSINE:
+        for j in range(lanes):
+            scores[r, j] = cosine_score(c, weights[first + j], scores[r, j])
+    elif rule.kind == WEIGHTED:
+        for j in range(lanes):
+            scores[r, j] = weighted_score(a, b, c, rule.p, sq_norms[first + j], weights[first + j], scores[r, j])
+    room = limits.high[r] - state.sizes[r]
+    if room < rule.heaviest:
+        for j in range(lanes):
+            if weights[first + j] > room:
+                scores[r, j] = np.inf

@@ -1,0 +1,78 @@
+"""Algorithm 1 for sparse rows, in float64: each term of a row adds to the products with all k composites."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ksums.engines._direct_kernels import _least, _score_all, _stay
+from ksums.engines._jit import helper, kernel
+from ksums.engines._score_kernels import join_cost, may_leave, move_sums
+
+
+class SparseBlock(NamedTuple):
+    """Some rows in visiting order, as CSR."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    sq_norms: np.ndarray
+    weights: np.ndarray
+    ids: np.ndarray
+
+
+@helper
+def _products(
+    block,  # IN
+    row,  # IN
+    composites,  # IN   (k, d), contiguous along k
+    products,  # OUT  (padded k,)
+):
+    k = composites.shape[0]
+    for r in range(k):
+        products[r] = 0.0
+    for at in range(block.indptr[row], block.indptr[row + 1]):
+        x, t = block.data[at], block.indices[at]
+        for r in range(k):
+            products[r] += x * composites[r, t]
+
+
+@kernel
+def sparse_block(
+    rule,  # IN
+    state,  # INOUT
+    fast,  # INOUT  coefficients; its composites are the state's own
+    limits,  # IN
+    block,  # IN
+    products,  # OUT    (padded k,)  work space
+    scores,  # OUT    (padded k,)  work space, infinite beyond k
+    least,  # OUT    (RUN,)       work space
+):
+    """All samples of a block in order; returns the number of moves."""
+    moves = 0
+    for row in range(block.ids.shape[0]):
+        i = block.ids[row]
+        src = state.labels[i]
+        weight, sq_norm = block.weights[row], block.sq_norms[row]
+        if not may_leave(src, weight, state, limits):
+            continue
+        _products(block, row, state.composites, products)
+        stay = _stay(rule, state, src, sq_norm, weight, products[src])
+        _score_all(rule, state, fast, limits, sq_norm, weight, products, scores)
+        scores[src] = np.inf
+        dst = _least(scores, least, stay)
+        if dst < 0:
+            continue
+        join = join_cost(
+            rule, state.sizes[dst], state.sq_composites[dst], state.norm_sums[dst], sq_norm, weight, products[dst]
+        )
+        if not join < stay:
+            continue
+        for at in range(block.indptr[row], block.indptr[row + 1]):
+            pull, t = weight * block.data[at], block.indices[at]
+            state.composites[src, t] -= pull
+            state.composites[dst, t] += pull
+        move_sums(rule, i, sq_norm, weight, src, dst, products[src], products[dst], state, fast)
+        moves += 1
+    return moves

@@ -1,0 +1,161 @@
+"""Algorithm 1 exactly, compiled: picks the kernel that suits the shape of the data and feeds it block by block.
+
+The kernels and where each is the fastest (``benchmarks/exact_pass.py`` measures them side by side):
+
+==========  ==============================  =====================================================
+kernel      for                             file
+==========  ==============================  =====================================================
+panels      everything else                 ``_panel_kernels.py``; the only one that uses threads
+rows        a handful of clusters           ``_direct_kernels.py``
+columns     few dimensions, some clusters   ``_direct_kernels.py``; also CPUs without wide vectors
+sparse      CSR data                        ``_sparse_kernels.py``
+==========  ==============================  =====================================================
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import numpy as np
+
+from ksums.drivers import FAMILY, WEIGHTED, Driver
+from ksums.engines import _vectors
+from ksums.engines._direct_kernels import RUN, columns_block, rows_block
+from ksums.engines._panel_kernels import Panels, panel_block, panel_block_threads
+from ksums.engines._score_kernels import Block, Fast, Rule, refresh_all
+from ksums.engines._sparse_kernels import SparseBlock, sparse_block
+from ksums.rows import Rows
+from ksums.state import ClusterState, Limits
+
+logger = logging.getLogger("ksums")
+
+
+def choose_kernel(k: int, d: int, is_sparse: bool) -> str:
+    """The kernel for a shape, from measurements; it depends on nothing else, so results repeat."""
+    if is_sparse:
+        return "sparse"
+    if k <= 16:
+        return "rows"
+    if d <= 8 and k <= 256:
+        return "columns"
+    if not _vectors.USE_VECTORS:
+        logger.warning("This CPU has no vectors that ksums knows: plain loops are used, which are slower.")
+        return "columns"
+    return "panels"
+
+
+class ExactEngine:
+    """See ``engines.Engine``."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        state: ClusterState,
+        driver: Driver,
+        limits: Limits,
+        n_threads: int = 1,
+        kernel: str | None = None,
+    ) -> None:
+        k, d = state.composites.shape
+        self.rows, self.state, self.limits, self.n_threads = rows, state, limits, n_threads
+        self.kernel = kernel or choose_kernel(k, d, rows.is_sparse)
+        heaviest = 1.0 if rows.weights is None else float(rows.weights.max())
+        self.rule = Rule(
+            WEIGHTED if driver.kind == FAMILY and rows.weights is not None else driver.kind,
+            driver.p,
+            driver.q,
+            heaviest if np.isfinite(limits.high).any() else 0.0,
+        )
+        dtype = np.dtype(np.float64) if rows.is_sparse else rows.dtype
+        composites = state.composites if rows.is_sparse else np.empty((k, d), dtype)
+        self.fast = Fast(
+            composites, np.empty(k, dtype), np.empty(k, dtype), np.empty(k, dtype), np.empty((k, 3), dtype)
+        )
+        self.dtype = dtype
+        padded = -(-k // RUN) * RUN
+        self._products, self._scores = np.zeros(padded, dtype), np.full(padded, np.inf, dtype)
+        self._least = np.empty(RUN, dtype)
+        self._columns = np.zeros((d, padded), dtype) if self.kernel == "columns" else None
+        self._panels = self._make_panels() if self.kernel == "panels" else None
+        self._block_length = self._choose_block_length()
+        self._block = None if rows.is_sparse else self._make_block()
+
+    # ------------------------------------------------------------------------------------ a pass
+    def visit(self, order: np.ndarray) -> Iterator[int]:
+        """Lines 5–12 of Algorithm 1; yields the number of moves, block by block."""
+        refresh_all(self.rule, self.state, self.fast)
+        if self._columns is not None:
+            self._columns[:, : len(self.fast.a)] = self.fast.composites.T
+        for first in range(0, len(order), self._block_length):
+            yield self._visit_block(order[first : first + self._block_length])
+
+    def _visit_block(self, ids: np.ndarray) -> int:
+        arguments = (self.rule, self.state, self.fast, self.limits)
+        if self.kernel == "sparse":
+            return int(sparse_block(*arguments, self._read_sparse(ids), self._products, self._scores, self._least))
+        block, count = self._fill_block(ids), len(ids)
+        if self.kernel == "rows":
+            return int(rows_block(*arguments, block, count, self._products, self._scores, self._least))
+        if self.kernel == "columns":
+            work = (self._columns, self._products, self._scores, self._least)
+            return int(columns_block(*arguments, block, count, *work))
+        if self.n_threads == 1:
+            return int(panel_block(*arguments, block, count, self._tile, self._panels))
+        return int(panel_block_threads(self.n_threads, *arguments, block, count, self._tile, self._panels))
+
+    def _fill_block(self, ids: np.ndarray) -> Block:
+        count, block = len(ids), self._block
+        assert block is not None
+        self.rows.read(ids, self.dtype, out=block.rows[:count])
+        block.sq_norms[:count] = self.rows.sq_norms[ids]
+        block.ids[:count] = ids
+        if self.rows.weights is not None:
+            block.weights[:count] = self.rows.weights[ids]
+        return block
+
+    def _read_sparse(self, ids: np.ndarray) -> SparseBlock:
+        block = self.rows.read(ids, np.float64)
+        return SparseBlock(
+            block.data, block.indices, block.indptr, self.rows.sq_norms[ids], self.rows.weights_of(ids), ids
+        )
+
+    # -------------------------------------------------------------------------------- work space
+    def _choose_block_length(self) -> int:
+        if self.rows.is_sparse:
+            return 1024
+        length = self.rows.block_length()
+        if self._panels is not None:  # whole groups of panels, so that only the last of a pass is cut short
+            group = self._panels.own.size
+            length = max(1, length // group) * group
+        return length
+
+    def _make_block(self) -> Block:
+        padding = self._panels.own.size if self._panels is not None else 0
+        length = self._block_length + padding
+        return Block(
+            np.zeros((length, self.rows.d), self.dtype),
+            np.zeros(length, self.dtype),
+            np.ones(length, self.dtype),
+            np.zeros(length, np.int64),
+        )
+
+    def _make_panels(self) -> Panels:
+        """Tiles of about √k clusters; a few panels per group, more where threads share them."""
+        k, d = self.fast.composites.shape
+        lanes = _vectors.lanes_of(self.dtype.itemsize)
+        width = _vectors.VECTORS * lanes
+        group = 1 if self.n_threads == 1 else 3
+        self._tile = max(8, min(256, round(k**0.5 / 8) * 8))
+        tiles = -(-k // self._tile)
+        return Panels(
+            np.zeros((self.n_threads, group, d, width), self.dtype),
+            np.zeros((group, k, width), self.dtype),
+            np.zeros((group, tiles, width), self.dtype),
+            np.zeros((group, width), np.int64),
+            np.minimum(np.arange(k + 1), k - 1),
+            np.zeros(k + 1, np.int64),
+            np.zeros(k + 1, np.int64),
+            np.zeros(tiles, np.bool_),
+            np.zeros(2, np.int64),
+        )

@@ -1,0 +1,106 @@
+"""The nearest of k centres for many rows, at the speed of a matrix product; the same for any number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from ksums.engines import _vectors
+from ksums.engines._jit import helper, kernel, kernel_threads
+from ksums.engines._panel_kernels import best_cluster
+from ksums.engines._vectors import (
+    CLUSTERS,
+    pack_panel,
+    panel_scores_many,
+    panel_scores_pair,
+    tile_minimum_all,
+)
+from ksums.rows import Rows
+
+_TILE = 64
+
+
+@helper
+def _nearest_panels(
+    thread,  # IN
+    threads,  # IN
+    rows,  # IN   (count + padding, d)
+    count,  # IN
+    centres,  # IN   (k, d)
+    coefficients,  # IN   three arrays (k,) that make the score |C|² − 2 x·C
+    nothing,  # IN   zeros, as long as a panel is wide
+    every,  # IN   (k + 1,)  0 … k−1, k−1
+    panel,  # OUT  (d, width)     work space
+    scores,  # OUT  (k, width)     work space
+    minima,  # OUT  (tiles, width) work space
+    labels,  # OUT  (count,)
+):
+    """One thread's share of the panels."""
+    k, width = scores.shape
+    lanes = width // _vectors.VECTORS
+    a, b, c = coefficients
+    for first in range(thread * width, count, threads * width):
+        pack_panel(rows, first, lanes, panel)
+        at = 0
+        while at + CLUSTERS <= k:
+            panel_scores_many(panel, centres, a, b, c, nothing, 0, every, at, scores)
+            at += CLUSTERS
+        while at < k:
+            panel_scores_pair(panel, centres, a, b, c, nothing, 0, every, at, scores)
+            at += 2
+        for g in range(minima.shape[0]):
+            tile_minimum_all(scores, g * _TILE, min(g * _TILE + _TILE, k), minima, g)
+        for lane in range(min(width, count - first)):
+            labels[first + lane] = best_cluster(scores, minima, _TILE, lane, np.inf)
+
+
+@kernel
+def _nearest_block(rows, count, centres, coefficients, nothing, every, panels, scores, minima, labels):
+    _nearest_panels(
+        np.int64(0), np.int64(1), rows, count, centres, coefficients, nothing, every,
+        panels[0], scores[0], minima[0], labels,
+    )  # fmt: skip
+
+
+@kernel_threads
+def _nearest_block_threads(rows, count, centres, coefficients, nothing, every, panels, scores, minima, labels):
+    threads = panels.shape[0]
+    for thread in prange(threads):
+        _nearest_panels(
+            thread, threads, rows, count, centres, coefficients, nothing, every,
+            panels[thread], scores[thread], minima[thread], labels,
+        )  # fmt: skip
+
+
+def nearest_centres(
+    rows: Rows, ids: np.ndarray, centres: np.ndarray, sq_centres: np.ndarray, n_threads: int
+) -> np.ndarray:
+    """For each of the rows, the centre of least ``sq_centres − 2 x·C``; the lowest index on ties."""
+    labels = np.empty(len(ids), np.int32)
+    if rows.is_sparse:
+        first = 0
+        for part in rows.blocks_of(ids):
+            products = rows.read(part, np.float64) @ centres.T
+            labels[first : first + len(part)] = np.argmin(sq_centres - 2 * products, axis=1)
+            first += len(part)
+        return labels
+    k, d = centres.shape
+    dtype = rows.dtype
+    width = _vectors.VECTORS * _vectors.lanes_of(dtype.itemsize)
+    length = max(1, rows.block_length() // (n_threads * width)) * n_threads * width
+    block = np.zeros((length + width, d), dtype)
+    coefficients = (np.zeros(k, dtype), np.full(k, 2, dtype), sq_centres.astype(dtype))
+    work = (
+        np.zeros(width, dtype),
+        np.minimum(np.arange(k + 1), k - 1),
+        np.empty((n_threads, d, width), dtype),
+        np.empty((n_threads, k, width), dtype),
+        np.empty((n_threads, -(-k // _TILE), width), dtype),
+    )
+    assign = _nearest_block if n_threads == 1 else _nearest_block_threads
+    centres = np.ascontiguousarray(centres, dtype)
+    for first in range(0, len(ids), length):
+        part = ids[first : first + length]
+        rows.read(part, dtype, out=block[: len(part)])
+        assign(block, len(part), centres, coefficients, *work, labels[first : first + len(part)])
+    return labels

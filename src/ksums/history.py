@@ -1,0 +1,46 @@
+"""What a pass leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class PassRecord:
+    """One pass over all samples. Measures come from the running sums, in float64."""
+
+    index: int
+    """1 for the first pass."""
+    objective: float
+    """The one of the two measures below that the fit is to bring down."""
+    distortion: float
+    """E_m after the pass."""
+    pairwise: float
+    """E_s after the pass."""
+    moves: int
+    """Samples that changed their cluster."""
+    smallest: float
+    """Size of the smallest cluster."""
+    largest: float
+    """Size of the largest cluster."""
+    seconds: float
+    """Wall-clock time from the start of the run, seeding included, to the end of the pass."""
+
+
+def history_frame(model: Any) -> pd.DataFrame:
+    """The passes of a fitted model as a pandas DataFrame, one row each, indexed by pass.
+
+    >>> import numpy as np
+    >>> from ksums import KSums, history_frame
+    >>> model = KSums(2, random_state=0).fit(np.array([[0.0], [1.0], [10.0], [11.0]]))
+    >>> list(history_frame(model).columns)
+    ['objective', 'distortion', 'pairwise', 'moves', 'smallest', 'largest', 'seconds']
+    """
+    import pandas as pd
+
+    names = [field.name for field in fields(PassRecord)]
+    return pd.DataFrame([asdict(record) for record in model.history_], columns=names).set_index("index")

@@ -1,0 +1,68 @@
+"""What a person sees while a fit runs."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, Protocol, TextIO
+
+from ksums.history import PassRecord
+
+
+class Progress(Protocol):
+    def update(self, record: PassRecord) -> None: ...
+    def close(self) -> None: ...
+
+
+class _Silent:
+    def update(self, record: PassRecord) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class _Lines:
+    """One plain line per pass, for files and pipes."""
+
+    def __init__(self, title: str, stream: TextIO) -> None:
+        self.title, self.stream = title, stream
+
+    def update(self, record: PassRecord) -> None:
+        print(
+            f"{self.title}: pass {record.index}, objective {record.objective:.6g}, {record.moves} moves, "
+            f"{record.seconds:.2f} s",
+            file=self.stream,
+            flush=True,
+        )
+
+    def close(self) -> None:
+        pass
+
+
+class _Bar:
+    """A bar that grows with the passes, on a terminal or in a notebook. A fit may well end before it is full."""
+
+    def __init__(self, title: str, passes: int) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # tqdm warns where a notebook lacks widgets; its text bar will do
+            from tqdm.auto import tqdm
+        self.bar: Any = tqdm(total=passes, desc=title, unit="pass")
+
+    def update(self, record: PassRecord) -> None:
+        if record.index <= self.bar.n:  # the next run starts
+            self.bar.reset()
+        self.bar.set_postfix_str(f"objective {record.objective:.6g}, {record.moves} moves", refresh=False)
+        self.bar.update()
+
+    def close(self) -> None:
+        self.bar.close()
+
+
+def progress_for(verbose: int, title: str, passes: int) -> Progress:
+    """0: nothing. 1: a bar where a person looks, plain lines elsewhere. 2 and more: plain lines."""
+    if not verbose:
+        return _Silent()
+    if verbose == 1 and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        return _Bar(title, passes)
+    return _Lines(title, sys.stderr)

@@ -1,0 +1,203 @@
+"""First labels: the paper's random labels, k-means++ or random points, given labels or given centres."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+
+from ksums.engines import nearest_centres
+from ksums.rows import Rows
+from ksums.state import Limits
+
+_ROWS_PER_CLUSTER = 30  # of the sample that "auto" seeds from
+_MOST_SEEDED = 1000  # clusters; above, k rounds over the sample cost more than they bring
+_KEPT_BYTES = 64 << 20  # rows kept ready during the rounds of k-means++
+
+
+def first_labels(
+    init: str | np.ndarray, rows: Rows, k: int, limits: Limits | None, rng: np.random.Generator, n_threads: int
+) -> np.ndarray:
+    """Labels (n,) with no cluster of pulling rows empty, and all sizes within the limits if there are any."""
+    labels = np.zeros(rows.n, np.int32)
+    if isinstance(init, np.ndarray) and init.ndim == 1:
+        labels[:] = init
+        fill_empty(labels, rows.pulling, k, rng)
+        if limits is not None:
+            refuse_outside(labels, rows, k, limits)
+        return labels
+    if isinstance(init, str) and init == "random-labels":
+        if limits is None or rows.weights is None:
+            labels[rows.pulling] = random_labels(len(rows.pulling), k, limits is not None, rng)
+        else:
+            labels = place_with_room(rows, k, limits, lambda part: rng.random((len(part), k)))
+    else:
+        centres = _centres(init, rows, k, rng)
+        sq_centres = np.einsum("rt,rt->r", centres, centres, dtype=np.float64)
+        if limits is None:
+            labels[rows.pulling] = nearest_centres(rows, rows.pulling, centres, sq_centres, n_threads)
+        else:
+            labels = place_with_room(
+                rows, k, limits, lambda part: sq_centres - 2 * np.asarray(rows.read(part) @ centres.T, np.float64)
+            )
+    fill_empty(labels, rows.pulling, k, rng)
+    return labels
+
+
+def random_labels(n: int, k: int, even: bool, rng: np.random.Generator) -> np.ndarray:
+    """A random label for each sample (Algorithm 1, line 2); ``even``: sizes as equal as they can be."""
+    return rng.permutation(np.arange(n) % k) if even else rng.integers(0, k, n)
+
+
+def fill_empty(labels: np.ndarray, pulling: np.ndarray, k: int, rng: np.random.Generator) -> None:
+    """Give each empty cluster a random sample of the cluster that is largest then, so that k stays k."""
+    counts = np.bincount(labels[pulling], minlength=k)
+    for cluster in np.flatnonzero(counts == 0):
+        largest = int(np.argmax(counts))
+        moved = rng.choice(pulling[labels[pulling] == largest])
+        labels[moved] = cluster
+        counts[largest] -= 1
+        counts[cluster] += 1
+
+
+def _centres(init: str | np.ndarray, rows: Rows, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Centres (k, d) in the space of the finished rows."""
+    if isinstance(init, np.ndarray):
+        return finish_centres(init, rows)
+    candidates = rows.pulling
+    if init == "auto":
+        init = "k-means++" if k <= _MOST_SEEDED else "random-points"
+        if len(candidates) > _ROWS_PER_CLUSTER * k:
+            candidates = np.sort(rng.choice(candidates, _ROWS_PER_CLUSTER * k, replace=False))
+    if init == "random-points":
+        return _dense(rows.read(np.sort(rng.choice(rows.pulling, k, replace=False))))
+    return k_means_plus_plus(rows, candidates, k, rng)
+
+
+def finish_centres(centres: np.ndarray, rows: Rows) -> np.ndarray:
+    """Centres given in the space of the data, brought to where the finished rows are."""
+    centres = centres.astype(np.float64)
+    if len(rows.scales) == rows.n and rows.n != 1:  # cosine: only directions matter
+        lengths = np.linalg.norm(centres, axis=1, keepdims=True)
+        centres = centres / np.where(lengths > 0, lengths, 1.0)
+    else:
+        if rows.shift is not None:
+            centres = centres - rows.shift.astype(np.float64)
+        centres = centres * rows.scale
+    return centres.astype(rows.dtype)
+
+
+def k_means_plus_plus(rows: Rows, candidates: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Greedy k-means++: each next centre is the best of a few samples drawn by weight times squared distance.
+
+    Best is what leaves the least sum of squared distances to the nearest centre so far; 2 + ln k samples are
+    drawn, as in scikit-learn.
+    """
+    weights = rows.weights_of(candidates)
+    blocks = _keep_or_read(rows, candidates)
+    sq_norms = rows.sq_norms[candidates]
+    trials = 2 + int(np.log(k))
+
+    def sq_distances(ids: np.ndarray) -> np.ndarray:
+        points = _dense(rows.read(ids))
+        parts = [np.asarray(block @ points.T, dtype=np.float64) for block in blocks()]
+        return np.maximum(sq_norms[:, None] - 2 * np.concatenate(parts) + rows.sq_norms[ids], 0.0)
+
+    chosen = np.empty(k, np.int64)
+    chosen[0] = candidates[_draw(np.cumsum(weights), 1, rng)[0]]
+    closest = sq_distances(chosen[:1])[:, 0]
+    for r in range(1, k):
+        cumulated = np.cumsum(weights * closest)
+        if not cumulated[-1] > 0:  # fewer distinct rows than clusters: any will do
+            chosen[r:] = rng.choice(candidates, k - r)
+            break
+        drawn = _draw(cumulated, trials, rng)
+        distances = np.minimum(closest[:, None], sq_distances(candidates[drawn]))
+        best = int(np.argmin(weights @ distances))
+        chosen[r], closest = candidates[drawn[best]], distances[:, best]
+    return _dense(rows.read(chosen))
+
+
+def _draw(cumulated: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Positions drawn in proportion to the steps of a cumulated sum."""
+    drawn = np.searchsorted(cumulated, rng.random(count) * cumulated[-1], side="right")
+    return np.minimum(drawn, len(cumulated) - 1)
+
+
+def _keep_or_read(rows: Rows, ids: np.ndarray):
+    """A function that runs through the rows in blocks: kept ready where they are few, else read each time."""
+    if len(ids) * rows.d * rows.dtype.itemsize <= _KEPT_BYTES or rows.is_sparse:
+        kept = [rows.read(part) for part in rows.blocks_of(ids)]
+        return lambda: kept
+    return lambda: (rows.read(part) for part in rows.blocks_of(ids))
+
+
+def _dense(block) -> np.ndarray:
+    return block.toarray() if sparse.issparse(block) else block
+
+
+# ------------------------------------------------------------------------------------------ size limits
+def limits_for(
+    size_min: float | None, size_max: float | None, rows: Rows, k: int
+) -> tuple[Limits | None, np.ndarray, np.ndarray]:
+    """Limits for the rows that pull, and where the rows without a direction go: their ids and labels.
+
+    Those rows have a weight but move nobody. They are dealt out evenly, and what they take up is taken off.
+    """
+    rigid = np.setdiff1d(np.arange(rows.n), rows.pulling)
+    rigid = rigid[rows.weights_of(rigid) > 0]
+    labels = np.zeros(len(rigid), np.int32)
+    if size_min is None and size_max is None:
+        return None, rigid, labels
+    labels = (np.arange(len(rigid)) % k).astype(np.int32)
+    taken = np.bincount(labels, rows.weights_of(rigid), minlength=k)
+    low, high = 0.0 if size_min is None else size_min, np.inf if size_max is None else size_max
+    if rows.weights is None:
+        low, high = np.ceil(low), np.floor(high)
+    return Limits(np.maximum(low - taken, 0.0), high - taken), rigid, labels
+
+
+def place_with_room(rows: Rows, k: int, limits: Limits, costs_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Greedy labels under size limits: heavy rows first, then those that lose most if their place is taken.
+
+    ``costs_of(ids)`` gives the cost (len(ids), k) of each row in each cluster.
+    """
+    ids = rows.pulling
+    weights = np.ones(rows.n) if rows.weights is None else rows.weights
+    regret = np.zeros(rows.n)
+    if k > 1:
+        for part in rows.blocks_of(ids):
+            two = np.partition(costs_of(part), 1, axis=1)
+            regret[part] = two[:, 1] - two[:, 0]
+    order = ids[np.lexsort((ids, -regret[ids], -weights[ids]))]
+    labels, sizes, left = np.zeros(rows.n, np.int32), np.zeros(k), float(weights[ids].sum())
+    for part in rows.blocks_of(order):
+        for i, costs in zip(part, costs_of(part), strict=True):
+            open_to = sizes + weights[i] <= limits.high
+            missing = np.maximum(limits.low - sizes, 0.0)
+            if left <= missing.sum():  # all that is left is needed to reach the smallest sizes
+                open_to &= missing > 0
+            if not open_to.any():
+                raise ValueError(
+                    f"no place was found for row {i} of weight {weights[i]:g} with cluster sizes limited to "
+                    f"{limits.low.min():g} … {limits.high.max():g}; widen size_min and size_max."
+                )
+            r = int(np.argmin(np.where(open_to, costs, np.inf)))
+            labels[i] = r
+            sizes[r] += weights[i]
+            left -= weights[i]
+    refuse_outside(labels, rows, k, limits)
+    return labels
+
+
+def refuse_outside(labels: np.ndarray, rows: Rows, k: int, limits: Limits) -> None:
+    """Raise if a cluster is smaller or larger than it may be."""
+    sizes = np.bincount(labels[rows.pulling], rows.weights_of(rows.pulling), minlength=k)
+    wrong = np.flatnonzero((sizes < limits.low) | (sizes > limits.high))
+    if len(wrong):
+        r = wrong[0]
+        raise ValueError(
+            f"the first labels give cluster {r} the size {sizes[r]:g}, outside size_min and size_max "
+            f"({limits.low[r]:g} … {limits.high[r]:g}); pass other labels as init, or widen the limits."
+        )

@@ -1,0 +1,81 @@
+"""The state of a clustering: composites D_r, sizes n_r, sums of squared norms Q_r, and the labels.
+
+    E_m = Σ_r (Q_r − D_r·D_r / n_r) / Σ n_r          E_s = Σ_r (n_r Q_r − D_r·D_r) / Σ n_r
+
+Centroids are never needed. Everything is float64 whatever the data is, so running sums do not drift.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ksums.rows import Rows
+
+
+class ClusterState(NamedTuple):
+    """Sums over the clusters. Rows without pull (see ``rows.py``) have a label and count in none of them."""
+
+    labels: np.ndarray  # (n,)    int32
+    composites: np.ndarray  # (k, d)  D_r = Σ w x
+    sizes: np.ndarray  # (k,)    n_r = Σ w
+    counts: np.ndarray  # (k,)    number of samples
+    norm_sums: np.ndarray  # (k,)    Q_r = Σ w x·x
+    sq_composites: np.ndarray  # (k,)    D_r·D_r
+
+
+class Limits(NamedTuple):
+    """Smallest and largest size allowed for each cluster, counting the rows that pull."""
+
+    low: np.ndarray  # (k,)
+    high: np.ndarray  # (k,)
+
+
+def build(rows: Rows, labels: np.ndarray, k: int) -> ClusterState:
+    """State of given labels."""
+    labels = np.array(labels, dtype=np.int32)
+    counts, sizes, norm_sums = np.zeros(k, np.int64), np.zeros(k), np.zeros(k)
+    # Kept transposed for sparse rows: one row then adds to k contiguous numbers per term.
+    composites = np.zeros((rows.d, k)).T if rows.is_sparse else np.zeros((k, rows.d))
+    for ids in rows.blocks_of(rows.pulling):
+        own, weights = labels[ids], rows.weights_of(ids)
+        counts += np.bincount(own, minlength=k)
+        sizes += np.bincount(own, weights, minlength=k)
+        norm_sums += np.bincount(own, weights * rows.sq_norms[ids], minlength=k)
+        members = sparse.csr_array((weights, own, np.arange(len(ids) + 1)), shape=(len(ids), k)).T
+        block = rows.read(ids)
+        summed = members @ (block.astype(np.float64) if block.dtype != np.float64 else block)
+        composites += summed.toarray() if rows.is_sparse else summed
+    state = ClusterState(labels, composites, sizes, counts, norm_sums, np.empty(k))
+    renew_sq_composites(state)
+    return state
+
+
+def renew_sq_composites(state: ClusterState) -> None:
+    """D_r·D_r from the composites: after each pass, so that its running value does not drift."""
+    np.einsum("rt,rt->r", state.composites, state.composites, out=state.sq_composites)
+
+
+def reallocate(state: ClusterState, i: int, x: np.ndarray, weight: float, src: int, dst: int) -> None:
+    """Move sample i from one cluster to another and bring both up to date."""
+    state.labels[i] = dst
+    for cluster, sign in ((src, -1), (dst, 1)):
+        state.composites[cluster] += sign * weight * x
+        state.sizes[cluster] += sign * weight
+        state.counts[cluster] += sign
+        state.norm_sums[cluster] += sign * weight * (x @ x)
+        state.sq_composites[cluster] = state.composites[cluster] @ state.composites[cluster]
+
+
+def distortion(state: ClusterState) -> float:
+    """E_m of the state."""
+    within = state.norm_sums - state.sq_composites / state.sizes
+    return float(max(within.sum(), 0.0) / state.sizes.sum())
+
+
+def pairwise(state: ClusterState) -> float:
+    """E_s of the state."""
+    within = state.sizes * state.norm_sums - state.sq_composites
+    return float(max(within.sum(), 0.0) / state.sizes.sum())

@@ -1,0 +1,251 @@
+"""Raw input becomes checked arrays here, once; every message about bad input is written here.
+
+A message names the parameter, what was got, what is allowed, and the way out.
+"""
+
+from __future__ import annotations
+
+import logging
+import numbers
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from ksums.typing import Matrix
+
+logger = logging.getLogger("ksums")
+
+NARROW = tuple(np.dtype(t) for t in ("float16", "uint8", "int8", "uint16", "int16", "bool"))
+"""Kept as they are and converted a few rows at a time."""
+
+_LARGEST = 1e150  # squares of larger float64 values, summed up, leave the range of float64
+
+RULE_NAMES = ("auto", "paper", "released", "hartigan", "online")
+INIT_NAMES = ("auto", "random-labels", "k-means++", "random-points")
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+
+
+class _Constraint(NamedTuple):
+    allowed: str  # in words
+    holds: Any  # value -> bool
+
+
+def _one_of(*options: str) -> _Constraint:
+    words = ", ".join(repr(option) for option in options)
+    return _Constraint(f"one of {words}", lambda v: isinstance(v, str) and v in options)
+
+
+def _whole(least: int, or_none: bool = False) -> _Constraint:
+    words = f"an integer of at least {least}" + (" or None" if or_none else "")
+    return _Constraint(words, lambda v: (or_none and v is None) or (_is_int(v) and v >= least))
+
+
+CONSTRAINTS: Mapping[str, _Constraint] = {
+    "n_clusters": _whole(1),
+    "objective": _one_of("distortion", "pairwise"),
+    "metric": _one_of("l2", "cosine"),
+    "rule": _Constraint(
+        f"one of {', '.join(map(repr, RULE_NAMES))}, or a number p >= 0",
+        lambda v: (isinstance(v, str) and v in RULE_NAMES) or (_is_real(v) and v >= 0),
+    ),
+    "init": _Constraint(
+        f"one of {', '.join(map(repr, INIT_NAMES))}, an array of labels (n,) or an array of centres (k, d)",
+        lambda v: not isinstance(v, str) or v in INIT_NAMES,
+    ),
+    "n_init": _whole(1),
+    "max_iter": _whole(1),
+    "tol": _Constraint("a number >= 0", lambda v: _is_real(v) and v >= 0),
+    "time_budget": _Constraint("a number of seconds > 0, or None", lambda v: v is None or (_is_real(v) and v > 0)),
+    "size_min": _Constraint("a number >= 0, or None", lambda v: v is None or (_is_real(v) and v >= 0)),
+    "size_max": _Constraint("a number > 0, or None", lambda v: v is None or (_is_real(v) and v > 0)),
+    "engine": _one_of("auto", "reference", "exact"),
+    "n_threads": _whole(1, or_none=True),
+    "verbose": _Constraint(
+        "a bool or an integer of at least 0", lambda v: isinstance(v, bool) or (_is_int(v) and v >= 0)
+    ),
+}
+
+
+def check_parameters(estimator: Any) -> None:
+    """Refuse parameters that have no meaning, alone or together, before any work starts."""
+    name = type(estimator).__name__
+    parameters = estimator.get_params(deep=False)
+    for parameter, constraint in CONSTRAINTS.items():
+        value = parameters[parameter]
+        if not constraint.holds(value):
+            raise ValueError(f"{name}: {parameter} must be {constraint.allowed}; got {value!r}.")
+    if parameters["objective"] == "pairwise" and parameters["rule"] not in ("auto", "paper"):
+        raise ValueError(
+            f"{name}: rule={parameters['rule']!r} has no meaning for objective='pairwise', whose driven function "
+            "I_s has one form only; leave rule='auto', or take objective='distortion'."
+        )
+    low, high = parameters["size_min"], parameters["size_max"]
+    if low is not None and high is not None and low > high:
+        raise ValueError(f"{name}: size_min={low} is above size_max={high}; make size_min the smaller of the two.")
+
+
+def _as_array(X: Any) -> Any:
+    """Anything with ``__array__`` is left to scikit-learn; what only speaks DLPack is taken here, uncopied."""
+    if hasattr(X, "__array__") or sparse.issparse(X) or not hasattr(X, "__dlpack__"):
+        return X
+    try:
+        return np.from_dlpack(X)
+    except (BufferError, RuntimeError, ValueError) as error:
+        raise TypeError(
+            f"X is a {type(X).__module__}.{type(X).__name__} that NumPy cannot read ({error}); "
+            "move it to the CPU first."
+        ) from error
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool) -> Matrix:
+    """X as a C-contiguous array or CSR array of numbers, copied only where its layout or type asks for it."""
+    X = _as_array(X)
+    name = type(estimator).__name__
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind == "c":
+        raise ValueError(f"Complex data not supported by {name}: X has dtype {dtype}; pass X.real or X.view(float).")
+    if sparse.issparse(X) and X.format != "csr":
+        logger.info("%s: X is converted from sparse %s to CSR.", name, X.format)
+    narrow = isinstance(dtype, np.dtype) and dtype in NARROW and not sparse.issparse(X)
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=None if narrow else [np.float64, np.float32],
+        order="C",
+        ensure_all_finite=False,
+    )
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    _check_values(name, X)
+    return X
+
+
+def _check_values(name: str, X: Matrix) -> None:
+    """Finite, and small enough to square."""
+    values = X.data if sparse.issparse(X) else X
+    if values.dtype.kind != "f":
+        return
+    step = max(1, (1 << 20) // max(1, values[:1].size))
+    for first in range(0, len(values), step):
+        block = values[first : first + step]
+        finite = np.isfinite(block)
+        if not finite.all():
+            at = np.argwhere(~finite)[0]
+            what = "NaN" if np.isnan(block[tuple(at)]) else "infinity"
+            at[0] += first
+            if sparse.issparse(X):
+                row, column = int(np.searchsorted(X.indptr, at[0], "right")) - 1, int(X.indices[at[0]])
+            else:
+                row, column = int(at[0]), int(at[1])
+            raise ValueError(
+                f"Input X contains {what}, first in row {row}, column {column}, and {name} does not accept it; "
+                "drop such rows or fill them in (for example with sklearn.impute.SimpleImputer)."
+            )
+        if values.dtype == np.float64 and block.size and float(np.abs(block).max()) > _LARGEST:
+            raise ValueError(
+                f"Input X holds values up to {float(np.abs(block).max()):.3g}, whose squares leave the range of "
+                f"float64; {name} accepts values up to {_LARGEST:g}: divide X by a constant."
+            )
+
+
+def check_weights(estimator: Any, sample_weight: Any, n: int) -> np.ndarray | None:
+    """Weights as float64, or None where they are all the same as having none."""
+    if sample_weight is None:
+        return None
+    name = type(estimator).__name__
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.ndim != 1:
+        raise ValueError(f"{name}: sample_weight must be a scalar or of shape ({n},); got shape {weights.shape}.")
+    if len(weights) != n:
+        raise ValueError(
+            f"{name}: sample_weight must have one weight for each of the {n} rows of X; got {len(weights)} weights."
+        )
+    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if len(bad):
+        raise ValueError(
+            f"{name}: sample_weight must be finite and >= 0; got {weights[bad[0]]} in row {bad[0]}. "
+            "Give a row weight 0 to leave it out."
+        )
+    if not weights.any():
+        raise ValueError(f"{name}: all sample weights are zero; at least n_clusters of them must be above zero.")
+    return None if (weights == 1).all() else weights
+
+
+def check_enough_rows(estimator: Any, n: int, pulling: int, k: int) -> None:
+    """k clusters need k rows that count."""
+    name = type(estimator).__name__
+    if n < k:
+        raise ValueError(f"n_samples={n} should be >= n_clusters={k}; {name} needs more rows or fewer clusters.")
+    if pulling < k:
+        raise ValueError(
+            f"{name}: only {pulling} of {n} rows have a weight above zero (and under metric='cosine' are not all "
+            f"zeros), which is less than n_clusters={k}; drop the others, or ask for fewer clusters."
+        )
+
+
+def check_sizes(estimator: Any, total: float, weights: np.ndarray | None, k: int) -> None:
+    """Limits that k clusters of ``total`` weight can meet."""
+    name, low, high = type(estimator).__name__, estimator.size_min, estimator.size_max
+    what = "samples" if weights is None else "sum of weights"
+    reachable_low, reachable_high = low or 0.0, np.inf if high is None else high
+    if weights is None:
+        reachable_low, reachable_high = np.ceil(reachable_low), np.floor(reachable_high)
+    if reachable_high * k < total:
+        raise ValueError(
+            f"{name}: size_max={high} times n_clusters={k} is less than the {total:g} {what} to place; "
+            f"take size_max >= {int(np.ceil(total / k))} or more clusters."
+        )
+    if reachable_low * k > total:
+        raise ValueError(
+            f"{name}: size_min={low} times n_clusters={k} is more than the {total:g} {what} there are; "
+            f"take size_min <= {int(total // k)} or fewer clusters."
+        )
+    if weights is not None and weights.max() > reachable_high:
+        raise ValueError(
+            f"{name}: a sample of weight {weights.max():g} fits into no cluster of size_max={high}; raise size_max."
+        )
+
+
+def check_init(estimator: Any, n: int, d: int, k: int) -> str | np.ndarray:
+    """The ``init`` parameter: a name, labels (n,) as int32, or centres (k, d) as float64."""
+    init, name = estimator.init, type(estimator).__name__
+    if isinstance(init, str):
+        return init
+    array = np.asarray(init.toarray() if sparse.issparse(init) else init)
+    if array.ndim == 1 and array.shape == (n,):
+        if array.dtype.kind not in "iu":
+            raise ValueError(f"{name}: init as labels must hold integers 0 … {k - 1}; got dtype {array.dtype}.")
+        if array.min() < 0 or array.max() >= k:
+            raise ValueError(
+                f"{name}: init as labels must hold integers 0 … {k - 1}; got {array.min()} … {array.max()}."
+            )
+        return array.astype(np.int32)
+    if array.ndim == 2 and array.shape == (k, d):
+        try:
+            centres = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name}: init as centres must hold numbers; got dtype {array.dtype}.") from error
+        if not np.isfinite(centres).all():
+            raise ValueError(f"{name}: init as centres must be finite; it holds NaN or infinity.")
+        return centres
+    raise ValueError(
+        f"{name}: init as an array must be labels of shape ({n},) or centres of shape ({k}, {d}); "
+        f"got shape {array.shape}."
+    )

@@ -1,0 +1,44 @@
+"""What several tests need: states made by hand, and passes in a given order."""
+
+import numpy as np
+
+from ksums import state as states
+from ksums.drivers import driver_for
+from ksums.engines.exact import ExactEngine
+from ksums.engines.reference import ReferenceEngine
+from ksums.rows import prepare
+from ksums.state import Limits
+
+RULES = [
+    ("distortion", "paper"),
+    ("distortion", "released"),
+    ("distortion", "hartigan"),
+    ("distortion", "online"),
+    ("distortion", 1.7),
+    ("pairwise", "auto"),
+]
+
+
+def no_limits(k):
+    return Limits(np.zeros(k), np.full(k, np.inf))
+
+
+def engine_for(X, labels, k, *, objective="distortion", rule="hartigan", metric="l2", weights=None, limits=None,
+               kernel=None, n_threads=1, reference=False):  # fmt: skip
+    rows = prepare(X, metric, weights)
+    state = states.build(rows, labels, k)
+    driver = driver_for(objective, metric, rule)
+    limits = limits or no_limits(k)
+    if reference:
+        return ReferenceEngine(rows, state, driver, limits)
+    return ExactEngine(rows, state, driver, limits, n_threads, kernel)
+
+
+def run_passes(engine, orders):
+    """Labels after each pass, and the number of moves in each."""
+    labels, moves = [], []
+    for order in orders:
+        moves.append(sum(engine.visit(order)))
+        states.renew_sq_composites(engine.state)
+        labels.append(engine.state.labels.copy())
+    return labels, moves

@@ -1,0 +1,138 @@
+"""The exact engine does what the reference engine does, pass by pass; its kernels agree to the last bit."""
+
+import numpy as np
+import pytest
+from helpers import RULES, engine_for, run_passes
+from scipy import sparse
+
+from ksums import state as states
+from ksums.engines import _vectors, exact
+from ksums.engines._vectors import VECTORS, lanes_of
+from ksums.rows import prepare
+from ksums.state import Limits
+
+SHAPES = [(260, 7, 13), (300, 33, 97), (200, 3, 2), (250, 20, 40)]  # n, d, k
+PASSES = 4
+
+
+def start(n, k, rng):
+    """Labels with no cluster empty, and an order for each pass."""
+    labels = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])[rng.permutation(n)]
+    return labels, [rng.permutation(n) for _ in range(PASSES)]
+
+
+@pytest.mark.parametrize("limited", [False, True], ids=["free", "limited"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+@pytest.mark.parametrize(("objective", "rule"), RULES)
+def test_exact_equals_reference_pass_by_pass(objective, rule, metric, kind, weighted, limited, rng):
+    for n, d, k in SHAPES:
+        X = rng.standard_normal((n, d))
+        if kind == "sparse":
+            X *= rng.random((n, d)) < 0.4
+            X[:, 0] += 1  # no row of zeros
+            X = sparse.csr_array(X)
+        weights = rng.uniform(0.5, 3, n) if weighted else None
+        labels, orders = start(n, k, rng)
+        limits = None
+        if limited:
+            sizes = np.bincount(labels, weights, minlength=k)
+            limits = Limits(np.minimum(sizes, 0.7 * sizes.mean()), np.maximum(sizes, 1.4 * sizes.mean()))
+        given = {"objective": objective, "rule": rule, "metric": metric, "weights": weights, "limits": limits}
+        expected, moves = run_passes(engine_for(X, labels, k, reference=True, **given), orders)
+        assert sum(moves) > 0
+        for kernel in ["sparse"] if kind == "sparse" else ["rows", "columns", "panels"]:
+            engine = engine_for(X, labels, k, kernel=kernel, **given)
+            got, got_moves = run_passes(engine, orders)
+            assert got_moves == moves, kernel
+            for one, other in zip(expected, got, strict=True):
+                np.testing.assert_array_equal(one, other, err_msg=kernel)
+            if limited:
+                assert (engine.state.sizes <= limits.high + 1e-9).all()
+                assert (engine.state.sizes >= limits.low - 1e-9).all()
+
+
+def all_data(rng, dtype):
+    """Ordinary data, data full of equal rows, and a grid full of equal distances."""
+    for n, d, k in SHAPES:
+        X = rng.standard_normal((n, d))
+        yield X.astype(dtype), k
+        yield X[rng.integers(0, n // 8, n)].astype(dtype), k
+    yield rng.integers(-2, 3, (300, 6)).astype(dtype), 60
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+@pytest.mark.parametrize(("objective", "rule"), RULES)
+def test_panels_equal_their_plain_twin_bit_for_bit(objective, rule, metric, dtype, rng):
+    """Also where costs are equal, which only the same rounding decides in the same way; on 1 and 2 threads."""
+    for X, k in all_data(rng, dtype):
+        X = X[np.abs(X).sum(axis=1) > 0] if metric == "cosine" else X
+        labels, orders = start(len(X), k, rng)
+        given = {"objective": objective, "rule": rule, "metric": metric}
+        plain = engine_for(X, labels, k, kernel="columns", **given)
+        expected, moves = run_passes(plain, orders)
+        for n_threads in (1, 2):
+            panels = engine_for(X, labels, k, kernel="panels", n_threads=n_threads, **given)
+            got, got_moves = run_passes(panels, orders)
+            assert got_moves == moves
+            np.testing.assert_array_equal(expected, got)
+            np.testing.assert_array_equal(plain.state.composites, panels.state.composites)
+            np.testing.assert_array_equal(plain.state.sq_composites, panels.state.sq_composites)
+
+
+@pytest.mark.parametrize("kernel", ["rows", "columns", "panels"])
+def test_float32_decides_as_float64_but_for_near_ties(kernel, rng):
+    """What is promised for float32: a decision differs only where float64 sees costs that are nearly equal."""
+    n, d, k = 600, 24, 30
+    X = rng.standard_normal((n, d)).astype(np.float32)
+    labels, orders = start(n, k, rng)
+    engine = engine_for(X, labels, k, kernel=kernel)
+    exact_state = states.build(prepare(X.astype(np.float64), "l2"), labels, k)
+    rows64 = prepare(X.astype(np.float64), "l2")
+    for order in orders:
+        for i in order:  # one visit at a time, both from the same state
+            before = engine.state.labels[i]
+            sum(engine.visit(np.array([i])))
+            chosen = engine.state.labels[i]
+            x = rows64.read(np.array([i]))[0]
+            n_own = exact_state.sizes[before]
+            distances = np.sum((x - exact_state.composites / exact_state.sizes[:, None]) ** 2, axis=1)
+            costs = exact_state.sizes / (exact_state.sizes + 1) * distances
+            costs[before] = n_own / (n_own - 1) * distances[before] if n_own > 1 else -np.inf
+            if chosen != np.argmin(costs):
+                assert costs[chosen] == pytest.approx(costs.min(), rel=1e-5)
+            if chosen != before:
+                states.reallocate(exact_state, i, x, 1.0, before, chosen)
+    np.testing.assert_array_equal(engine.state.labels, exact_state.labels)
+
+
+def test_kernel_follows_from_the_shape():
+    assert exact.choose_kernel(8, 64, False) == "rows"
+    assert exact.choose_kernel(100, 2, False) == "columns"
+    assert exact.choose_kernel(1000, 128, False) == "panels"
+    assert exact.choose_kernel(1000, 128, True) == "sparse"
+
+
+def test_unknown_cpu_takes_the_plain_twin_and_says_so(monkeypatch, caplog):
+    monkeypatch.setattr(_vectors, "USE_VECTORS", False)
+    assert exact.choose_kernel(1000, 128, False) == "columns"
+    assert "plain loops" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("features", "shape"),
+    [
+        ({"avx512f": True, "avx2": True, "fma": True}, (512, 8, True)),
+        ({"avx2": True, "fma": True}, (256, 4, True)),
+        ({"neon": True}, (128, 8, True)),
+        ({"sse2": True}, (128, 8, False)),
+    ],
+)
+def test_vector_shape_follows_from_the_cpu(features, shape):
+    assert _vectors._shape_for(features) == shape
+
+
+def test_panel_is_a_few_vectors_wide():
+    assert VECTORS * lanes_of(4) == 2 * VECTORS * lanes_of(8)
