@@ -53,7 +53,7 @@ def check_pass(
     if driver.monotone:
         start = states.build(rows, before, k)
         last = driver.value(states.distortion(start), states.pairwise(start))
-        slack = tolerance * max(last, 1e-300)
+        slack = tolerance * (last + float(fresh.norm_sums.sum() / fresh.sizes.sum()))
         for measures in replay(rows, before, state.labels, order, k):
             value = driver.value(*measures)
             assert value <= last + slack, f"a move raised the objective from {last!r} to {value!r}"

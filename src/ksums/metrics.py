@@ -107,6 +107,18 @@ def sq_distances(block: Matrix, centres: np.ndarray, own: np.ndarray) -> np.ndar
     return np.maximum(squares - 2 * products + np.einsum("rt,rt->r", centres, centres)[own], 0.0)
 
 
+def distinct_clusters(X: Matrix, labels: np.ndarray, metric: str, distortion: float) -> int:
+    """Number of clusters that differ. Clusters can only be copies of each other where each holds equal rows."""
+    names, first = np.unique(labels, return_index=True)
+    members = X[first].astype(np.float64)
+    members = members.toarray() if sparse.issparse(members) else members
+    if metric == "cosine":
+        members = unit_rows(members).round(12)
+    if distortion > 1e-12 * np.square(members).sum(axis=1).max():
+        return len(names)
+    return len(np.unique(members, axis=0))
+
+
 def _checked(X: Any, labels: Any, metric: str, sample_weight: Any) -> ClusterSums:
     if metric not in ("l2", "cosine"):
         raise ValueError(f"metric must be 'l2' or 'cosine'; got {metric!r}.")

@@ -98,6 +98,7 @@ def k_means_plus_plus(rows: Rows, candidates: np.ndarray, k: int, rng: np.random
     blocks = _keep_or_read(rows, candidates)
     sq_norms = rows.sq_norms[candidates]
     trials = 2 + int(np.log(k))
+    tie = 1e-9 if rows.dtype == np.float64 else 1e-5
 
     def sq_distances(ids: np.ndarray) -> np.ndarray:
         points = _dense(rows.read(ids))
@@ -114,7 +115,9 @@ def k_means_plus_plus(rows: Rows, candidates: np.ndarray, k: int, rng: np.random
             break
         drawn = _draw(cumulated, trials, rng)
         distances = np.minimum(closest[:, None], sq_distances(candidates[drawn]))
-        best = int(np.argmin(weights @ distances))
+        left = weights @ distances
+        # Two rows that are each other's nearest leave the same sum: the first drawn of those wins, not rounding.
+        best = int(np.argmax(left <= left.min() * (1 + tie)))
         chosen[r], closest = candidates[drawn[best]], distances[:, best]
     return _dense(rows.read(chosen))
 

@@ -20,7 +20,7 @@ from ksums.drivers import driver_for
 from ksums.engines import nearest_centres
 from ksums.estimators._listening import Listening, check_callbacks
 from ksums.fitting import Plan, Run, fit
-from ksums.metrics import cluster_sums, sq_distances, unit_rows
+from ksums.metrics import cluster_sums, distinct_clusters, sq_distances, unit_rows
 from ksums.rows import Rows, prepare, prepare_for
 from ksums.seeding import limits_for
 from ksums.typing import Matrix
@@ -228,7 +228,7 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             )
             run = fit(rows, plan, self._seeds(), listener)
         self.__dict__.update(attributes_of(run))
-        self._warn_of_the_end(run)
+        self._warn_of_the_end(run, X)
         return self
 
     def _seeds(self) -> list[int]:
@@ -285,18 +285,18 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 stacklevel=4,
             )
 
-    def _warn_of_the_end(self, run: Run) -> None:
+    def _warn_of_the_end(self, run: Run, X: Matrix) -> None:
         if run.interrupted:
             warnings.warn(
                 f"The fit was interrupted in pass {len(run.records)}; the model holds the best labels found so far.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        distinct = len(np.unique(self.cluster_centers_, axis=0))
+        distinct = distinct_clusters(X, self.labels_, self.metric, self.distortion_)
         if distinct < self.n_clusters:
             warnings.warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
-                "Possibly due to duplicate points in X: clusters with the same centre share them.",
+                "Possibly due to duplicate points in X: some clusters hold copies of the same row.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -1,0 +1,201 @@
+"""KSums keeps scikit-learn's contract."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ksums import KSums, PassRecord, history_frame, metrics
+
+ESTIMATORS = [
+    KSums(),
+    KSums(objective="pairwise"),
+    KSums(metric="cosine"),
+    KSums(objective="pairwise", metric="cosine"),
+    KSums(rule="released", init="random-labels"),
+    KSums(engine="reference", max_iter=5),
+]
+
+# The visiting order and the seeds are drawn row by row, so repeated rows are visited one by one where a weighted
+# row is visited once: both are runs of Algorithm 1, with different random numbers. What does hold, that the sums
+# and measures are the same and a weighted move is that of all copies, is tested in test_weights.py.
+EXPECTED_FAILURES = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "a weighted row is visited once, repeated rows one by one"
+    for kind in ("dense", "sparse")
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*rows of X are all zeros:UserWarning")
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters:sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_replaces_k_means_in_one_line(blobs):
+    parameters = {"n_clusters": 5, "n_init": 3, "max_iter": 300, "tol": 1e-4, "random_state": 0, "verbose": 0}
+    ours, theirs = KSums(**parameters).fit(blobs), KMeans(**parameters).fit(blobs)
+    assert ours.inertia_ <= theirs.inertia_ * (1 + 1e-9)
+    assert ours.cluster_centers_.shape == theirs.cluster_centers_.shape
+    assert ours.labels_.dtype == theirs.labels_.dtype
+    for name in ("predict", "transform"):
+        assert getattr(ours, name)(blobs).shape == getattr(theirs, name)(blobs).shape
+    assert ours.score(blobs) == pytest.approx(theirs.score(blobs), rel=1e-3)
+
+
+def test_is_better_than_k_means_on_real_data():
+    X = load_digits().data
+    ours = [KSums(50, random_state=s).fit(X).inertia_ for s in range(5)]
+    theirs = [KMeans(50, random_state=s).fit(X).inertia_ for s in range(5)]
+    assert np.mean(ours) < np.mean(theirs)
+
+
+def test_attributes_agree_with_each_other(blobs):
+    model = KSums(5, random_state=0).fit(blobs)
+    assert model.sizes_.sum() == len(blobs)
+    np.testing.assert_array_equal(model.sizes_, np.bincount(model.labels_))
+    np.testing.assert_allclose(model.composites_[2], blobs[model.labels_ == 2].sum(axis=0))
+    np.testing.assert_allclose(model.cluster_centers_, model.composites_ / model.sizes_[:, None])
+    assert model.inertia_ == pytest.approx(model.distortion_ * len(blobs))
+    assert model.distortion_ == pytest.approx(metrics.distortion(blobs, model.labels_))
+    assert model.pairwise_ == pytest.approx(metrics.pairwise(blobs, model.labels_))
+    assert model.history_[-1].distortion == pytest.approx(model.distortion_)
+    assert model.history_[-1].pairwise == pytest.approx(model.pairwise_)
+    assert model.n_iter_ == len(model.history_)
+    np.testing.assert_array_equal(model.predict(blobs), model.labels_)
+    np.testing.assert_array_equal(model.transform(blobs).argmin(axis=1), model.labels_)
+    assert model.score(blobs) == pytest.approx(-model.inertia_)
+    np.testing.assert_array_equal(KSums(5, random_state=0).fit_predict(blobs), model.labels_)
+
+
+def test_records_are_frozen_and_make_a_frame(blobs):
+    model = KSums(5, random_state=0).fit(blobs)
+    record = model.history_[0]
+    assert isinstance(record, PassRecord)
+    with pytest.raises(AttributeError):
+        record.moves = 3
+    frame = history_frame(model)
+    assert frame.index.name == "index"
+    assert list(frame.columns) == ["objective", "distortion", "pairwise", "moves", "smallest", "largest", "seconds"]
+    assert len(frame) == model.n_iter_
+    assert frame.seconds.is_monotonic_increasing
+
+
+def test_names_of_the_output(blobs):
+    model = KSums(5, random_state=0).set_output(transform="pandas").fit(blobs)
+    frame = model.transform(blobs)
+    assert list(frame.columns) == list(model.get_feature_names_out()) == [f"ksums{i}" for i in range(5)]
+    assert KSums(5, random_state=0).set_output(transform="polars").fit_transform(blobs).shape == (300, 5)
+
+
+def test_works_in_pipelines_and_searches(blobs):
+    pipeline = make_pipeline(StandardScaler(), KSums(5, random_state=0))
+    assert len(set(pipeline.fit_predict(blobs))) == 5
+    search = GridSearchCV(KSums(random_state=0), {"n_clusters": [2, 5]}, cv=2).fit(blobs)
+    assert search.best_params_ == {"n_clusters": 5}
+
+
+def test_clone_and_pickle(blobs):
+    model = KSums(5, random_state=0).fit(blobs)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(blobs), model.predict(blobs))
+    with pytest.raises(NotFittedError):
+        clone(model).predict(blobs)
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_sparse_gives_what_dense_gives(metric, rng):
+    X = rng.standard_normal((200, 30)) * (rng.random((200, 30)) < 0.3)
+    X[:, 0] += 0.5
+    dense = KSums(12, metric=metric, random_state=3).fit(X)
+    thin = KSums(12, metric=metric, random_state=3).fit(sparse.csr_array(X))
+    np.testing.assert_array_equal(dense.labels_, thin.labels_)
+    np.testing.assert_allclose(dense.cluster_centers_, thin.cluster_centers_, atol=1e-12)
+    np.testing.assert_array_equal(dense.predict(X), thin.predict(sparse.csr_array(X)))
+    np.testing.assert_allclose(dense.transform(X), thin.transform(sparse.csr_array(X)), atol=1e-7)
+    assert dense.score(X) == pytest.approx(thin.score(sparse.csr_array(X)))
+    assert dense.inertia_ == pytest.approx(thin.inertia_)
+    assert dense.pairwise_ == pytest.approx(thin.pairwise_)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_uncentred_data_loses_no_digits(dtype, rng):
+    """Data far from the origin: figures agree with float64, and no row has a nearer centre than its own."""
+    X = (1000 + rng.standard_normal((2000, 8))).astype(dtype)
+    model = KSums(20, random_state=0, max_iter=20).fit(X)
+    shifted = X.astype(np.float64) - 1000
+    centres = np.array([shifted[model.labels_ == r].mean(axis=0) for r in range(20)])
+    assert model.inertia_ == pytest.approx(((shifted - centres[model.labels_]) ** 2).sum(), rel=1e-9)
+    distances = ((shifted[:, None] - (model.cluster_centers_.astype(np.float64) - 1000)) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(model.predict(X), distances.argmin(axis=1))
+
+
+def test_cosine_looks_at_directions_only(rng):
+    X = rng.standard_normal((300, 10))
+    lengths = rng.uniform(0.1, 100, 300)[:, None]
+    one = KSums(8, metric="cosine", random_state=0).fit(X)
+    other = KSums(8, metric="cosine", random_state=0).fit(X * lengths)
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X * lengths))
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    assert one.distortion_ == pytest.approx(metrics.distortion(unit, one.labels_))
+    centres = one.cluster_centers_
+    cosines = unit @ (centres / np.linalg.norm(centres, axis=1, keepdims=True)).T
+    np.testing.assert_array_equal(one.predict(X), cosines.argmax(axis=1))
+    np.testing.assert_allclose(one.transform(X), 1 - cosines, atol=1e-7)
+
+
+@pytest.mark.parametrize("objective", ["distortion", "pairwise"])
+@pytest.mark.parametrize("limits", [{}, {"size_max": 40}])
+def test_rows_of_zeros_under_cosine_are_kept_and_pull_nobody(objective, limits, rng):
+    X = rng.standard_normal((60, 5))
+    with_zeros = np.insert(X, [0, 17, 17, 60], 0.0, axis=0)
+    zeros = np.flatnonzero((with_zeros == 0).all(axis=1))
+    given = {"n_clusters": 4, "metric": "cosine", "objective": objective, "max_iter": 30, **limits}
+    start = np.arange(60) % 4
+    model = KSums(init=np.insert(start, [0, 17, 17, 60], 0), random_state=0, **given)
+    with pytest.warns(UserWarning, match=r"4 rows of X are all zeros.*rows 0, 18, 19, 63\)"):
+        model.fit(with_zeros)
+    plain = KSums(init=start, random_state=0, **given).fit(X)
+    np.testing.assert_array_equal(np.delete(model.labels_, zeros), plain.labels_)
+    assert model.sizes_.sum() == 64
+    assert model.sizes_.max() <= limits.get("size_max", 64)
+    np.testing.assert_allclose(model.composites_, plain.composites_)
+    assert model.predict(np.zeros((1, 5))).tolist() == [0]
+
+
+def test_k_stays_k_with_few_distinct_rows(rng):
+    X = rng.standard_normal((3, 4))[rng.integers(0, 3, 50)]
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(3\) found smaller than n_clusters \(6\)"):
+        model = KSums(6, random_state=0).fit(X)
+    assert (model.sizes_ > 0).all()
+    assert model.inertia_ == pytest.approx(0, abs=1e-20)
+    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+        assert (KSums(6, init="random-labels", random_state=0).fit(X).sizes_ > 0).all()
+
+
+def test_as_many_clusters_as_rows(rng):
+    X = rng.standard_normal((20, 3))
+    model = KSums(20, init="random-labels", random_state=0).fit(X)
+    assert sorted(model.labels_) == list(range(20))
+    assert model.inertia_ == 0
+    assert KSums(1).fit(X).sizes_.tolist() == [20]
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_magnitudes_that_float32_cannot_square(scale, rng):
+    X = (rng.standard_normal((200, 12)) * scale).astype(np.float32)
+    model = KSums(20, random_state=0).fit(X)
+    ordinary = KSums(20, random_state=0).fit(X.astype(np.float64))
+    assert np.isfinite(model.cluster_centers_).all()
+    assert model.inertia_ == pytest.approx(ordinary.inertia_, rel=0.05)
+    assert len(set(model.predict(X))) == 20

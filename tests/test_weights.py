@@ -1,0 +1,84 @@
+"""A row of weight w is w equal rows that move together; a row of weight 0 is not there."""
+
+import numpy as np
+import pytest
+from helpers import RULES, engine_for
+from scipy import sparse
+
+from ksums import KSums, metrics
+from ksums import state as states
+from ksums.rows import prepare
+
+
+@pytest.fixture
+def weighted(rng):
+    X = rng.standard_normal((80, 6))
+    weights = rng.integers(1, 5, 80)
+    return X, weights, np.repeat(np.arange(80), weights)
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_sums_and_measures_are_those_of_repeated_rows(metric, kind, weighted, rng):
+    X, weights, repeated = weighted
+    labels = rng.integers(0, 5, 80)
+    one = states.build(prepare(kind(X), metric, weights.astype(float)), labels, 5)
+    many = states.build(prepare(kind(X[repeated]), metric), labels[repeated], 5)
+    assert states.pairwise(one) == pytest.approx(states.pairwise(many))
+    assert states.distortion(one) == pytest.approx(states.distortion(many))
+    for measure in (metrics.distortion, metrics.pairwise):
+        assert measure(kind(X), labels, metric=metric, sample_weight=weights) == pytest.approx(
+            measure(kind(X[repeated]), labels[repeated], metric=metric)
+        )
+
+
+@pytest.mark.parametrize("objective", ["distortion", "pairwise"])
+def test_a_weighted_move_pays_what_the_moves_of_all_copies_pay(objective, weighted, rng):
+    """The profit of a move is the exact fall of the objective, for any weight (Hartigan and I_s)."""
+    X, weights, _ = weighted
+    engine = engine_for(X, rng.integers(0, 5, 80), 5, objective=objective, weights=weights.astype(float), kernel="rows")
+    value = states.distortion if objective == "distortion" else states.pairwise
+    before = value(engine.state)
+    for i in rng.permutation(80):
+        moved = sum(engine.visit(np.array([i])))
+        states.renew_sq_composites(engine.state)
+        assert (value(engine.state) < before) if moved else (value(engine.state) == pytest.approx(before))
+        before = value(engine.state)
+
+
+@pytest.mark.parametrize(("objective", "rule"), RULES)
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_equal_weights_change_nothing(objective, rule, metric, rng):
+    X = rng.standard_normal((150, 7))
+    given = {"n_clusters": 10, "objective": objective, "rule": rule, "metric": metric, "max_iter": 8}
+    plain = KSums(random_state=0, **given).fit(X)
+    ones = KSums(random_state=0, **given).fit(X, sample_weight=np.ones(150))
+    np.testing.assert_array_equal(plain.labels_, ones.labels_)
+
+
+def test_repeated_rows_and_weights_find_the_same_clear_clusters(blobs, rng):
+    weights = rng.integers(0, 4, len(blobs))
+    one = KSums(5, random_state=0).fit(blobs, sample_weight=weights)
+    many = KSums(5, random_state=0).fit(np.repeat(blobs, weights, axis=0))
+    assert one.inertia_ == pytest.approx(many.inertia_)
+    assert one.pairwise_ == pytest.approx(many.pairwise_)
+    assert sorted(one.sizes_) == sorted(many.sizes_)
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_weight_zero_is_as_good_as_absent(metric, rng):
+    X = rng.standard_normal((100, 6))
+    weights = (np.arange(100) % 5 > 0).astype(float)
+    start = np.arange(100) % 7
+    model = KSums(7, metric=metric, init=start, random_state=1).fit(X, sample_weight=weights)
+    without = KSums(7, metric=metric, init=start[weights > 0], random_state=1).fit(X[weights > 0])
+    np.testing.assert_array_equal(model.labels_[weights > 0], without.labels_)
+    np.testing.assert_allclose(model.cluster_centers_, without.cluster_centers_)
+    np.testing.assert_array_equal(model.labels_[weights == 0], model.predict(X[weights == 0]))
+    assert model.sizes_.sum() == weights.sum()
+
+
+def test_score_is_weighted(blobs, rng):
+    model = KSums(5, random_state=0).fit(blobs)
+    weights = rng.integers(0, 4, len(blobs))
+    assert model.score(blobs, sample_weight=weights) == pytest.approx(model.score(np.repeat(blobs, weights, axis=0)))
