@@ -179,8 +179,10 @@ def place_with_room(rows: Rows, k: int, limits: Limits, costs_of: Callable[[np.n
         for i, costs in zip(part, costs_of(part), strict=True):
             open_to = sizes + weights[i] <= limits.high
             missing = np.maximum(limits.low - sizes, 0.0)
-            if left <= missing.sum():  # all that is left is needed to reach the smallest sizes
-                open_to &= missing > 0
+            short = missing > 0
+            spilled = 0.0 if rows.weights is None else weights[i] * short.sum()  # a heavy row may overshoot
+            if short.any() and left <= missing.sum() + spilled:  # all that is left is needed for the smallest sizes
+                open_to &= short
             if not open_to.any():
                 raise ValueError(
                     f"no place was found for row {i} of weight {weights[i]:g} with cluster sizes limited to "

@@ -1,0 +1,93 @@
+"""Threads change nothing but the time; the import is light; compiling is announced."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+from llvmlite.binding import get_host_cpu_features
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_info
+
+from ksums import KSums
+from ksums.computing import computing
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("given", [{}, {"metric": "cosine"}, {"objective": "pairwise"}, {"rule": "released"}])
+def test_same_labels_for_any_number_of_threads(dtype, given, rng):
+    X = rng.standard_normal((3000, 40)).astype(dtype)
+    one, two = (KSums(120, random_state=0, max_iter=12, n_threads=n, **given).fit(X) for n in (1, 2))
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    assert one.inertia_ == two.inertia_
+    assert [r.moves for r in one.history_] == [r.moves for r in two.history_]
+    assert [r.objective for r in one.history_] == [r.objective for r in two.history_]
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
+def blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_threads_are_limited_and_restored(blobs):
+    KMeans(2).fit(blobs)  # loads OpenMP
+    before = numba.get_num_threads(), blas_threads()
+    with computing(1) as n_threads:
+        assert n_threads == numba.get_num_threads() == 1
+        assert set(blas_threads()) == {1}
+    assert (numba.get_num_threads(), blas_threads()) == before
+    with pytest.raises(ZeroDivisionError), computing(1):
+        _ = 1 / 0
+    assert (numba.get_num_threads(), blas_threads()) == before
+    with computing(10_000) as n_threads:
+        assert n_threads == numba.config.NUMBA_NUM_THREADS
+
+
+def run_python(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
+    )
+
+
+def test_the_import_is_light():
+    code = "import sys, json, ksums; print(json.dumps(sorted(sys.modules)))"
+    loaded = set(json.loads(run_python(code).stdout))
+    assert not loaded & {"numba", "matplotlib", "torch", "dask", "tqdm", "polars"}
+
+
+FIT = "import numpy as np; from ksums import KSums; KSums(3).fit(np.random.default_rng(0).standard_normal((50, 4)))"
+
+
+def test_compiling_is_announced_once(tmp_path):
+    first = run_python(FIT, NUMBA_CACHE_DIR=str(tmp_path))
+    again = run_python(FIT, NUMBA_CACHE_DIR=str(tmp_path))
+    assert first.stderr.count("compiles its kernels") == 1
+    assert again.stderr == ""
+
+
+NARROW_VECTORS = """
+import numpy as np
+from ksums import KSums
+from ksums.engines import _vectors
+X = np.random.default_rng(0).standard_normal((700, 21)).astype(np.float32)
+model = KSums(60, n_threads=1, random_state=0, max_iter=4).fit(X)
+print(_vectors.VECTOR_BITS, hash(model.labels_.tobytes()))
+"""
+
+
+def test_narrower_vectors_give_the_same_labels(tmp_path):
+    """The shapes of other CPUs, compiled for them on this one."""
+    host = get_host_cpu_features()
+    if not (host.get("avx512f") and host.get("avx2") and host.get("fma")):
+        pytest.skip("this CPU has no AVX-512 to compare narrower vectors with")
+    results = {}
+    for bits, words in {"512": "+avx512f,+avx2,+fma", "256": "+avx2,+fma"}.items():
+        out = run_python(
+            NARROW_VECTORS, NUMBA_CPU_FEATURES=words, NUMBA_CACHE_DIR=str(tmp_path / bits), PYTHONHASHSEED="0"
+        ).stdout.split()
+        assert out[0] == bits
+        results[bits] = out[1]
+    assert len(set(results.values())) == 1

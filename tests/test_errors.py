@@ -1,0 +1,131 @@
+"""Bad input is refused before any work, in one sentence that names the parameter and the way out."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ksums import KSums, metrics
+
+X = np.random.default_rng(0).standard_normal((30, 4))
+WITH_NAN, WITH_INF = X.copy(), X.copy()
+WITH_NAN[17, 2], WITH_INF[3, 1] = np.nan, -np.inf
+
+PARAMETERS = [
+    ({"n_clusters": 0}, "n_clusters must be an integer of at least 1; got 0"),
+    ({"n_clusters": 2.5}, "n_clusters must be an integer"),
+    ({"n_clusters": True}, "n_clusters must be an integer"),
+    ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
+    ({"objective": "sse"}, "objective must be one of 'distortion', 'pairwise'; got 'sse'"),
+    ({"metric": "euclid"}, "metric must be one of 'l2', 'cosine'; got 'euclid'"),
+    ({"rule": "lloyd"}, "rule must be one of .* or a number p >= 0; got 'lloyd'"),
+    ({"rule": -1.0}, "rule must be"),
+    ({"rule": np.nan}, "rule must be"),
+    ({"rule": "hartigan", "objective": "pairwise"}, "rule='hartigan' has no meaning for objective='pairwise'"),
+    ({"init": "kmeans++"}, "init must be one of"),
+    ({"init": np.zeros(29, int)}, r"labels of shape \(30,\) or centres of shape \(3, 4\); got shape \(29,\)"),
+    ({"init": np.zeros((3, 5))}, r"got shape \(3, 5\)"),
+    ({"init": np.full(30, 3)}, "integers 0 … 2; got 3 … 3"),
+    ({"init": np.full(30, 0.5)}, "must hold integers"),
+    ({"init": np.full((3, 4), np.nan)}, "init as centres must be finite"),
+    ({"init": np.full((3, 4), "a")}, "init as centres must hold numbers"),
+    ({"n_init": 0}, "n_init must be"),
+    ({"max_iter": 0}, "max_iter must be"),
+    ({"tol": -1e-3}, "tol must be"),
+    ({"time_budget": 0}, "time_budget must be"),
+    ({"size_max": 9}, "size_max=9 times n_clusters=3 is less than the 30 samples to place; take size_max >= 10"),
+    ({"size_min": 11}, "size_min=11 times n_clusters=3 is more than the 30 samples there are; take size_min <= 10"),
+    ({"size_min": 8, "size_max": 7}, "size_min=8 is above size_max=7"),
+    ({"size_max": 0}, "size_max must be"),
+    ({"size_max": 12, "init": np.zeros(30, int)}, "the first labels give cluster 0 the size"),
+    ({"engine": "fast"}, "engine must be one of 'auto', 'reference', 'exact'; got 'fast'"),
+    ({"n_threads": 0}, "n_threads must be"),
+    ({"verbose": -1}, "verbose must be"),
+    ({"callbacks": print}, "callbacks must be a list"),
+    ({"callbacks": [3]}, "each of callbacks must be"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), PARAMETERS)
+def test_parameters(parameters, message):
+    model = KSums(**{"n_clusters": 3, **parameters})
+    with pytest.raises(ValueError, match=message):
+        model.fit(X)
+    assert not [name for name in vars(model) if name.endswith("_")] or "n_features_in_" in vars(model)
+    assert not hasattr(model, "labels_")
+
+
+DATA = [
+    (WITH_NAN, ValueError, "contains NaN, first in row 17, column 2"),
+    (WITH_NAN.astype(np.float16), ValueError, "contains NaN, first in row 17, column 2"),
+    (sparse.csr_array(WITH_NAN), ValueError, "contains NaN, first in row 17, column 2"),
+    (WITH_INF, ValueError, "contains infinity, first in row 3, column 1"),
+    (X * 1e200, ValueError, "values up to .* whose squares leave the range of float64.*divide X by a constant"),
+    (X[:, 0], ValueError, "Reshape your data"),
+    (X[None], ValueError, "dim 3"),
+    (X.astype(complex), ValueError, "Complex data not supported.*pass X.real"),
+    (np.array([["a", "b"]] * 30), ValueError, "could not convert string to float|dtype='numeric'"),
+    (X[:0], ValueError, "0 sample"),
+    (X[:, :0], ValueError, "0 feature"),
+    (None, ValueError, "None|Expected 2D array"),
+]
+
+
+@pytest.mark.parametrize(("data", "error", "message"), DATA, ids=range(len(DATA)))
+def test_data(data, error, message):
+    model = KSums(3)
+    with pytest.raises(error, match=message):
+        model.fit(data)
+    assert not hasattr(model, "labels_")
+
+
+WEIGHTS = [
+    (np.full(30, -1.0), "sample_weight must be finite and >= 0; got -1.0 in row 0"),
+    (np.where(np.arange(30) == 4, np.nan, 1.0), "got nan in row 4"),
+    (np.zeros(30), "all sample weights are zero"),
+    (np.ones(29), "one weight for each of the 30 rows of X; got 29"),
+    (np.ones((30, 2)), r"got shape \(30, 2\)"),
+    ((np.arange(30) < 2).astype(float), "only 2 of 30 rows have a weight above zero.*n_clusters=3"),
+]
+
+
+@pytest.mark.parametrize(("weights", "message"), WEIGHTS)
+def test_weights(weights, message):
+    with pytest.raises(ValueError, match=message):
+        KSums(3).fit(X, sample_weight=weights)
+
+
+def test_weights_and_sizes_together():
+    weights = np.ones(30)
+    weights[0] = 20
+    with pytest.raises(ValueError, match="a sample of weight 20 fits into no cluster of size_max=17"):
+        KSums(3, size_max=17).fit(X, sample_weight=weights)
+    with pytest.raises(ValueError, match="no place was found for row"):
+        KSums(2, size_max=9).fit(X[:3], sample_weight=[6, 6, 6])
+
+
+@pytest.mark.filterwarnings("ignore:.*rows of X are all zeros:UserWarning")
+def test_too_few_rows_with_a_direction():
+    few = X.copy()
+    few[2:] = 0
+    with pytest.raises(ValueError, match=r"only 2 of 30 rows.*under metric='cosine'"):
+        KSums(3, metric="cosine").fit(few)
+
+
+def test_new_data_of_another_width():
+    model = KSums(3, random_state=0).fit(X)
+    for method in (model.predict, model.transform, model.score):
+        with pytest.raises(ValueError, match="X has 3 features, but KSums is expecting 4 features"):
+            method(X[:, :3])
+        with pytest.raises(ValueError, match="NaN"):
+            method(WITH_NAN)
+
+
+def test_measures():
+    with pytest.raises(ValueError, match="metric must be"):
+        metrics.distortion(X, np.zeros(30), metric="l1")
+    with pytest.raises(ValueError, match="inconsistent"):
+        metrics.pairwise(X, np.zeros(29))
+    with pytest.raises(ValueError, match="sample_weight must be"):
+        metrics.pairwise(X, np.zeros(30), sample_weight=np.zeros(30))
+    with pytest.raises(ValueError, match="inconsistent"):
+        metrics.entropy([1, 2], [1, 2, 3])

@@ -1,0 +1,195 @@
+"""The loop: when it stops, what it keeps, who is told."""
+
+import re
+import signal
+import threading
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.exceptions import ConvergenceWarning
+
+from ksums import KSums, PassRecord, metrics
+
+
+@pytest.fixture
+def X(rng):
+    return rng.standard_normal((400, 8))
+
+
+def test_stops_when_nobody_moves(X):
+    model = KSums(20, tol=0, max_iter=500, random_state=0).fit(X)
+    assert model.converged_
+    assert model.history_[-1].moves == 0
+    assert all(record.moves > 0 for record in model.history_[:-1])
+
+
+def test_stops_when_there_is_no_more_progress(X):
+    strict, loose = (KSums(20, tol=tol, max_iter=500, random_state=0).fit(X) for tol in (0, 1e-2))
+    assert loose.converged_
+    assert loose.n_iter_ < strict.n_iter_
+    last, before = loose.history_[-1].objective, loose.history_[-2].objective
+    assert before - last <= 1e-2 * before
+
+
+def test_stops_after_max_iter(X):
+    model = KSums(20, max_iter=2, random_state=0).fit(X)
+    assert model.n_iter_ == 2
+    assert not model.converged_
+
+
+def test_stops_at_the_time_budget_within_a_pass(X):
+    started = time.perf_counter()
+    model = KSums(
+        20, engine="reference", tol=0, rule="released", max_iter=10**6, time_budget=0.5, n_init=50, random_state=0
+    ).fit(X)
+    assert time.perf_counter() - started < 5
+    assert not model.converged_
+    assert len(set(model.labels_)) == 20
+
+
+def test_keeps_the_best_pass_of_a_rule_that_also_rises(X):
+    model = KSums(20, rule=4.0, init="random-labels", tol=0, max_iter=40, random_state=0).fit(X)
+    values = [record.objective for record in model.history_]
+    assert any(later > earlier for earlier, later in pairwise(values))
+    assert min(values) < values[-1]
+    assert model.distortion_ == pytest.approx(min(values))
+    assert model.distortion_ == pytest.approx(metrics.distortion(X, model.labels_))
+
+
+def test_never_returns_worse_than_its_start(X):
+    start = KSums(20, max_iter=500, tol=0, random_state=0).fit(X)
+    again = KSums(20, rule=6.0, init=start.labels_, max_iter=1, random_state=0).fit(X)
+    assert again.distortion_ <= start.distortion_ * (1 + 1e-12)
+
+
+def test_keeps_the_best_of_several_runs(X):
+    alone = [KSums(20, n_init=1, random_state=seed).fit(X).distortion_ for seed in range(3)]
+    model = KSums(20, n_init=8, random_state=0).fit(X)
+    assert model.distortion_ <= alone[0]
+    assert model.distortion_ < max(alone)
+
+
+def test_repeats_for_a_seed_and_differs_between_seeds(X):
+    one, same, other = (KSums(20, random_state=seed).fit(X).labels_ for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).any()
+    generator = [KSums(20, random_state=np.random.default_rng(3)).fit(X).labels_ for _ in range(2)]
+    np.testing.assert_array_equal(*generator)
+
+
+# ---------------------------------------------------------------------------------------------- Ctrl-C
+def test_ctrl_c_returns_the_best_so_far(X):
+    def press(record):
+        if record.index == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    model = KSums(20, callbacks=[press], tol=0, max_iter=500, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="interrupted in pass 3"):
+        model.fit(X)
+    assert model.n_iter_ == 3
+    assert not model.converged_
+    assert model.distortion_ == pytest.approx(model.history_[-1].distortion)
+    np.testing.assert_array_equal(np.bincount(model.labels_), model.sizes_)
+
+
+def test_ctrl_c_in_the_middle_of_a_pass(rng, monkeypatch):
+    X = rng.standard_normal((20000, 8))
+    main = threading.get_ident()
+    timer = threading.Timer(0.7, signal.pthread_kill, (main, signal.SIGINT))
+    model = KSums(30, engine="reference", init="random-labels", rule="released", tol=0, max_iter=10**6, random_state=0)
+    monkeypatch.setenv("KSUMS_CHECK", "0")
+    timer.start()
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(X)
+    assert (model.sizes_ > 0).all()
+    assert model.distortion_ == pytest.approx(metrics.distortion(X, model.labels_))
+
+
+# ------------------------------------------------------------------------------------------- callbacks
+def test_functions_are_told_each_pass_and_may_stop(X):
+    told = []
+
+    def stop_at_4(record):
+        told.append(record)
+        return record.index == 4
+
+    model = KSums(20, callbacks=[stop_at_4], tol=0, max_iter=500, random_state=0).fit(X)
+    assert model.n_iter_ == 4
+    assert told == model.history_
+    assert all(isinstance(record, PassRecord) for record in told)
+    assert not model.converged_
+
+
+class Recorder:
+    """Follows scikit-learn's callback protocol."""
+
+    def __init__(self, stop_after=None):
+        self.events, self.inertias, self.stop_after = [], [], stop_after
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
+        self.events.append(f"end {context.task_name}")
+        if context.task_name == "pass":
+            self.inertias.append(fitted_estimator.inertia_)
+            assert fitted_estimator.predict(X).shape == (len(X),)
+        return self.stop_after is not None and len(self.inertias) >= self.stop_after
+
+
+@pytest.mark.parametrize("way", ["parameter", "set_callbacks"])
+def test_scikit_learns_protocol(way, X):
+    recorder = Recorder(stop_after=3)
+    model = KSums(20, tol=0, max_iter=500, random_state=0)
+    model.set_params(callbacks=[recorder]) if way == "parameter" else model.set_callbacks(recorder)
+    model.fit(X)
+    passes = ["begin pass", "end pass"] * 3
+    assert recorder.events == ["setup", "begin fit", *passes, "end fit", "teardown"]
+    assert recorder.inertias[-1] == pytest.approx(model.inertia_)
+    assert recorder.inertias == sorted(recorder.inertias, reverse=True)
+
+
+def test_several_runs_are_tasks_of_their_own(X):
+    recorder = Recorder()
+    KSums(5, n_init=2, max_iter=2, tol=0, callbacks=[recorder], random_state=0).fit(X)
+    run = ["begin run", *["begin pass", "end pass"] * 2, "end run"]
+    assert recorder.events == ["setup", "begin fit", *run, *run, "end fit", "teardown"]
+
+
+def test_scikit_learns_own_callbacks(X, capsys):
+    monitor = ScoringMonitor(scoring=lambda estimator, X, y: estimator.score(X))
+    model = KSums(5, max_iter=3, tol=0, random_state=0).set_callbacks(monitor, ProgressBar()).fit(X)
+    scores = [row for row in monitor.get_logs(select="most_recent").data if row["task_name"] == "pass"]
+    assert len(scores) == model.n_iter_
+    assert "KSums" in capsys.readouterr().out
+
+
+# -------------------------------------------------------------------------------------------- progress
+def test_plain_lines_where_nobody_looks(X, capsys):
+    model = KSums(5, verbose=1, max_iter=3, tol=0, random_state=0).fit(X)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == model.n_iter_
+    assert re.fullmatch(r"KSums: pass 1, objective [\d.]+, \d+ moves, [\d.]+ s", lines[0])
+
+
+def test_a_bar_on_a_terminal(X, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    KSums(5, verbose=1, n_init=2, max_iter=3, tol=0, random_state=0).fit(X)
+    shown = capsys.readouterr().err
+    assert "KSums" in shown
+    assert "moves" in shown
+    assert "3/3" in shown
+
+
+def test_silence_by_default(X, capsys):
+    KSums(5, random_state=0).fit(X)
+    assert capsys.readouterr() == ("", "")
