@@ -109,15 +109,14 @@ def test_float32_decides_as_float64_but_for_near_ties(kernel, rng):
 
 
 def test_kernel_follows_from_the_shape():
-    assert exact.choose_kernel(8, 64, False) == "rows"
-    assert exact.choose_kernel(100, 2, False) == "columns"
-    assert exact.choose_kernel(1000, 128, False) == "panels"
-    assert exact.choose_kernel(1000, 128, True) == "sparse"
+    assert exact.choose_kernel(8, is_sparse=False) == "rows"
+    assert exact.choose_kernel(1000, is_sparse=False) == "panels"
+    assert exact.choose_kernel(1000, is_sparse=True) == "sparse"
 
 
 def test_unknown_cpu_takes_the_plain_twin_and_says_so(monkeypatch, caplog):
     monkeypatch.setattr(_vectors, "USE_VECTORS", False)
-    assert exact.choose_kernel(1000, 128, False) == "columns"
+    assert exact.choose_kernel(1000, is_sparse=False) == "columns"
     assert "plain loops" in caplog.text
 
 

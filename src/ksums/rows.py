@@ -69,11 +69,12 @@ class Rows:
     def read(self, ids: np.ndarray, dtype=None, out: np.ndarray | None = None) -> Matrix:
         """Finished rows: an array (into ``out`` if given), or a CSR array for sparse data."""
         dtype = self.dtype if dtype is None else np.dtype(dtype)
-        scales = (self.scales if len(self.scales) == 1 else self.scales[ids]).astype(dtype)
+        by_row = len(self.scales) > 1
+        scales = (self.scales[ids] if by_row else self.scales).astype(dtype)
         if self.is_sparse:
             block = self.X[ids].astype(dtype)
             lengths = np.diff(block.indptr)
-            block.data *= scales if len(scales) == 1 else np.repeat(scales, lengths)
+            block.data *= np.repeat(scales, lengths) if by_row else scales
             return block
         if out is None:
             out = np.empty((len(ids), self.d), dtype)
@@ -83,7 +84,7 @@ class Rows:
             out[...] = self.X[ids]
         if self.shift is not None:
             out -= self.shift.astype(dtype, copy=False)
-        if len(scales) > 1:
+        if by_row:
             out *= scales[:, None]
         elif scales[0] != 1:
             out *= scales[0]

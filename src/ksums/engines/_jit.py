@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from numba import njit
 
-# Division by zero gives inf or nan as in NumPy: checks would cost branches in every inner loop.
-_COMMON = {"error_model": "numpy", "nogil": True}
+# Division by zero gives inf or nan as in NumPy: checks would cost branches in every inner loop. No reference
+# counts: the kernels allocate nothing and their callers hold every array, while counting atomically for each view
+# of a row took half the time of a pass at small shapes.
+_COMMON = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
 kernel = njit(cache=True, **_COMMON)
 """Called from Python; the machine code is kept on disk."""
-
-kernel_threads = njit(cache=True, parallel=True, **_COMMON)
-"""The same, with ``prange``."""
 
 helper = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_COMMON)
 """Called from kernels only, and compiled into them: no wrapper for Python, no file of its own."""

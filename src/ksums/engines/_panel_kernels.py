@@ -15,11 +15,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from ksums.drivers import FAMILY, PAIRWISE
-from ksums.engines._jit import helper, kernel, kernel_threads
+from ksums.engines._jit import helper, kernel
 from ksums.engines._score_kernels import finish_score, may_leave, reallocate_if_better, row_dot, stay_cost
+from ksums.engines._threads import wait_for_all
 from ksums.engines._vectors import (
     CLUSTERS,
     VECTORS,
@@ -33,20 +33,17 @@ from ksums.engines._vectors import (
     tile_minimum_last2,
 )
 
-_CHUNK = 256  # clusters whose composites are kept in cache while the panels of a group go by
+_CHUNK = 256  # clusters scored before their minima are taken, so that the scores are still in cache
 
 
 class Panels(NamedTuple):
     """Work space. One panel copy per thread: packing twice is cheaper than waiting for each other."""
 
-    panels: np.ndarray  # (threads, group, d, width)
-    scores: np.ndarray  # (group, k, width)
-    minima: np.ndarray  # (group, tiles, width)
-    own: np.ndarray  # (group, width)  cluster of each sample
+    panels: np.ndarray  # (threads, d, width)
+    scores: np.ndarray  # (k, width)
+    minima: np.ndarray  # (tiles, width)
+    own: np.ndarray  # (width,)  cluster of each sample
     every: np.ndarray  # (k + 1,)  0 … k−1, and k−1 again: clusters are scored at least two at a time
-    touched: np.ndarray  # (k + 1,)  clusters moved since the group was scored
-    stamps: np.ndarray  # (k + 1,)  group in which a cluster was last touched; last, the present group
-    dirty: np.ndarray  # (tiles,)  tiles of touched clusters
     pair: np.ndarray  # (2,)  the two clusters of a move
 
 
@@ -122,63 +119,25 @@ def _propose(
     fast,  # IN
     limits,  # IN
     block,  # IN
-    first,  # IN     first row of the group
-    group,  # IN     panels in the group
+    first,  # IN     the panel's first row
     tile,  # IN
     work,  # INOUT
 ):
-    """One thread's share of the tiles, for all panels of the group."""
-    width = work.scores.shape[2]
-    k, tiles = work.scores.shape[1], work.minima.shape[1]
+    """One thread's share of the tiles, for all samples of a panel."""
+    own, scores, minima, panel = work.own, work.scores, work.minima, work.panels[thread]
+    (k, width), tiles = scores.shape, minima.shape[0]
     from_tile, to_tile = thread * tiles // threads, (thread + 1) * tiles // threads
-    lanes = width // VECTORS
-    panels = work.panels[thread]
-    for r in range(group):
-        pack_panel(block.rows, first + r * width, lanes, panels[r])
+    pack_panel(block.rows, first, width // VECTORS, panel)
     chunk = max(1, _CHUNK // tile)
     for g in range(from_tile, to_tile, chunk):
         end = min(g + chunk, to_tile)
-        for r in range(group):
-            _score(
-                rule, state, fast, limits, block, first + r * width, panels[r],
-                work.every, g * tile, min(end * tile, k), work.scores[r],
-            )  # fmt: skip
-            own, scores = work.own[r], work.scores[r]
-            for lane in range(width):
-                if g * tile <= own[lane] < end * tile:
-                    scores[own[lane], lane] = np.inf
-            for h in range(g, end):
-                _refresh_tile(h, tile, np.int64(0), scores, work.minima[r])
-
-
-@helper
-def _rescore_touched(
-    rule,  # IN
-    state,  # IN
-    fast,  # IN
-    limits,  # IN
-    block,  # IN
-    first,  # IN     the panel's first row
-    r,  # IN     panel of the group
-    count,  # IN     touched clusters
-    tile,  # IN
-    work,  # INOUT
-):
-    """Bring a panel's scores up to date after the moves of the panels before it in the group."""
-    touched, own, scores, dirty = work.touched, work.own[r], work.scores[r], work.dirty
-    touched[count] = touched[count - 1]  # _score may read one beyond the last
-    _score(
-        rule, state, fast, limits, block, first, work.panels[0, r],
-        touched, np.int64(0), count, scores,
-    )  # fmt: skip
-    for lane in range(own.shape[0]):
-        scores[own[lane], lane] = np.inf
-    for j in range(count):
-        dirty[touched[j] // tile] = True
-    for g in range(dirty.shape[0]):
-        if dirty[g]:
-            dirty[g] = False
-            _refresh_tile(g, tile, np.int64(0), scores, work.minima[r])
+        start, stop = g * tile, min(end * tile, k)
+        _score(rule, state, fast, limits, block, first, panel, work.every, start, stop, scores)
+        for lane in range(width):
+            if start <= own[lane] < stop:
+                scores[own[lane], lane] = np.inf
+        for h in range(g, end):
+            _refresh_tile(h, tile, np.int64(0), scores, minima)
 
 
 @helper
@@ -249,71 +208,54 @@ def _decide(
     fast,  # INOUT
     limits,  # IN
     block,  # IN
-    first,  # IN     first row of the group
+    first,  # IN     the panel's first row
     last,  # IN     end of the block's real rows
-    group,  # IN     panels in the group
     tile,  # IN
     work,  # INOUT
 ):
-    """The samples of the group, one by one; returns the number of moves."""
-    width = work.scores.shape[2]
-    moves, count = np.int64(0), np.int64(0)  # plain zeros are types of their own to Numba: callees compile twice
-    work.stamps[-1] += 1  # the group's number
-    stamp, pair = work.stamps[-1], work.pair
-    for r in range(group):
-        start = first + r * width
-        if count:
-            _rescore_touched(rule, state, fast, limits, block, start, r, count, tile, work)
-        panel, scores, minima, own = work.panels[0, r], work.scores[r], work.minima[r], work.own[r]
-        for lane in range(min(width, last - start)):
-            src = own[lane]
-            row = start + lane
-            weight, sq_norm = float(block.weights[row]), float(block.sq_norms[row])
-            if not may_leave(src, weight, state, limits):
-                continue
-            from_src = float(row_dot(block.rows, row, fast.composites, src))
-            stay = stay_cost(
-                rule, state.sizes[src], state.sq_composites[src], state.norm_sums[src], sq_norm, weight, from_src
-            )
-            dst = best_cluster(scores, minima, tile, lane, stay)
-            if dst < 0:
-                continue
-            from_dst = float(row_dot(block.rows, row, fast.composites, dst))
-            if not reallocate_if_better(rule, stay, block, row, src, dst, from_src, from_dst, state, fast):
-                continue
+    """The samples of the panel, one by one; returns the number of moves."""
+    panel, scores, minima, own, pair = work.panels[0], work.scores, work.minima, work.own, work.pair
+    width = scores.shape[1]
+    moves = np.int64(0)
+    for lane in range(min(width, last - first)):
+        src, row = own[lane], first + lane
+        weight, sq_norm = float(block.weights[row]), float(block.sq_norms[row])
+        if not may_leave(src, weight, state, limits):
+            continue
+        from_src = float(row_dot(block.rows, row, fast.composites, src))
+        stay = stay_cost(
+            rule, state.sizes[src], state.sq_composites[src], state.norm_sums[src], sq_norm, weight, from_src
+        )
+        dst = best_cluster(scores, minima, tile, lane, stay)
+        if dst < 0:
+            continue
+        from_dst = float(row_dot(block.rows, row, fast.composites, dst))
+        if reallocate_if_better(rule, stay, block, row, src, dst, from_src, from_dst, state, fast):
             moves += 1
-            for c in (src, dst):
-                if work.stamps[c] != stamp:
-                    work.stamps[c] = stamp
-                    work.touched[count] = c
-                    count += 1
             if lane + 1 < width:
                 _rescore_pair(
-                    rule, state, fast, limits, block, start, lane, src, dst, tile,
-                    panel, own, pair, scores, minima,
-                )  # fmt: skip
+                    rule, state, fast, limits, block, first, lane, src, dst, tile, panel, own, pair, scores, minima
+                )
     return moves
 
 
 @helper
-def _open_group(
+def _note_clusters(
     state,  # IN
     block,  # IN
-    first,  # IN     first row of the group
-    last,  # IN     end of the block's real rows
-    work,  # INOUT  own
+    first,  # IN   the panel's first row
+    last,  # IN   end of the block's real rows
+    own,  # OUT  (width,)
 ):
-    """Note the cluster of each sample; returns the number of panels in the group."""
-    most, width = work.own.shape
-    for r in range(most):
-        for lane in range(width):
-            row = first + r * width + lane
-            work.own[r, lane] = state.labels[block.ids[row]] if row < last else 0
-    return min(most, (last - first + width - 1) // width)
+    for lane in range(own.shape[0]):
+        own[lane] = state.labels[block.ids[first + lane]] if first + lane < last else 0
 
 
 @kernel
 def panel_block(
+    thread,  # IN     this thread
+    threads,  # IN     number of threads in step
+    barrier,  # INOUT
     rule,  # IN
     state,  # INOUT
     fast,  # INOUT
@@ -323,32 +265,18 @@ def panel_block(
     tile,  # IN     clusters in a tile
     work,  # INOUT
 ):
-    """All samples of a block in order, on one thread; returns the number of moves."""
-    moves, step = 0, work.own.size
-    for first in range(0, count, step):
-        group = _open_group(state, block, first, count, work)
-        _propose(np.int64(0), np.int64(1), rule, state, fast, limits, block, first, group, tile, work)
-        moves += _decide(rule, state, fast, limits, block, first, count, group, tile, work)
-    return moves
-
-
-@kernel_threads
-def panel_block_threads(
-    threads,  # IN
-    rule,  # IN
-    state,  # INOUT
-    fast,  # INOUT
-    limits,  # IN
-    block,  # IN
-    count,  # IN
-    tile,  # IN
-    work,  # INOUT
-):
-    """As ``panel_block``, the scoring shared by ``threads`` threads: each has its own tiles."""
-    moves, step = 0, work.own.size
-    for first in range(0, count, step):
-        group = _open_group(state, block, first, count, work)
-        for thread in prange(threads):
-            _propose(thread, threads, rule, state, fast, limits, block, first, group, tile, work)
-        moves += _decide(rule, state, fast, limits, block, first, count, group, tile, work)
+    """All samples of a block in order: all threads propose, thread 0 decides. Returns the number of moves."""
+    moves, arrivals = np.int64(0), np.int64(0)
+    for first in range(0, count, work.own.shape[0]):
+        if thread == 0:
+            _note_clusters(state, block, first, count, work.own)
+        arrivals += threads
+        if not wait_for_all(barrier, arrivals):
+            break
+        _propose(thread, threads, rule, state, fast, limits, block, first, tile, work)
+        arrivals += threads
+        if not wait_for_all(barrier, arrivals):
+            break
+        if thread == 0:
+            moves += _decide(rule, state, fast, limits, block, first, count, tile, work)
     return moves

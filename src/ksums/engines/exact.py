@@ -1,44 +1,42 @@
 """Algorithm 1 exactly, compiled: picks the kernel that suits the shape of the data and feeds it block by block.
 
-The kernels and where each is the fastest (``benchmarks/exact_pass.py`` measures them side by side):
-
-==========  ==============================  =====================================================
-kernel      for                             file
-==========  ==============================  =====================================================
-panels      everything else                 ``_panel_kernels.py``; the only one that uses threads
-rows        a handful of clusters           ``_direct_kernels.py``
-columns     few dimensions, some clusters   ``_direct_kernels.py``; also CPUs without wide vectors
-sparse      CSR data                        ``_sparse_kernels.py``
-==========  ==============================  =====================================================
+==========  ==================================  ========================================================
+kernel      for                                 file
+==========  ==================================  ========================================================
+panels      more than 16 clusters               ``_panel_kernels.py``; the only one that uses threads
+rows        up to 16 clusters                   ``_direct_kernels.py``; as fast there, and compiled sooner
+columns     CPUs whose vectors are not known    ``_direct_kernels.py``; the plain twin of the panels
+sparse      CSR data                            ``_sparse_kernels.py``
+==========  ==================================  ========================================================
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from ksums.drivers import FAMILY, WEIGHTED, Driver
 from ksums.engines import _vectors
 from ksums.engines._direct_kernels import RUN, columns_block, rows_block
-from ksums.engines._panel_kernels import Panels, panel_block, panel_block_threads
+from ksums.engines._panel_kernels import Panels, panel_block
 from ksums.engines._score_kernels import Block, Fast, Rule, refresh_all
 from ksums.engines._sparse_kernels import SparseBlock, sparse_block
+from ksums.engines._threads import run_in_step, thread_pool
 from ksums.rows import Rows
 from ksums.state import ClusterState, Limits
 
 logger = logging.getLogger("ksums")
 
 
-def choose_kernel(k: int, d: int, is_sparse: bool) -> str:
+def choose_kernel(k: int, is_sparse: bool) -> str:
     """The kernel for a shape, from measurements; it depends on nothing else, so results repeat."""
     if is_sparse:
         return "sparse"
     if k <= 16:
         return "rows"
-    if d <= 8 and k <= 256:
-        return "columns"
     if not _vectors.USE_VECTORS:
         logger.warning("This CPU has no vectors that ksums knows: plain loops are used, which are slower.")
         return "columns"
@@ -59,7 +57,7 @@ class ExactEngine:
     ) -> None:
         k, d = state.composites.shape
         self.rows, self.state, self.limits, self.n_threads = rows, state, limits, n_threads
-        self.kernel = kernel or choose_kernel(k, d, rows.is_sparse)
+        self.kernel = kernel or choose_kernel(k, rows.is_sparse)
         heaviest = 1.0 if rows.weights is None else float(rows.weights.max())
         self.rule = Rule(
             WEIGHTED if driver.kind == FAMILY and rows.weights is not None else driver.kind,
@@ -87,10 +85,13 @@ class ExactEngine:
         refresh_all(self.rule, self.state, self.fast)
         if self._columns is not None:
             self._columns[:, : len(self.fast.a)] = self.fast.composites.T
-        for first in range(0, len(order), self._block_length):
-            yield self._visit_block(order[first : first + self._block_length])
+        if self.kernel == "panels":
+            self._visit_block(None, order[:0])  # compiles, if need be, before there are threads
+        with thread_pool(self.n_threads if self.kernel == "panels" else 1) as pool:
+            for first in range(0, len(order), self._block_length):
+                yield self._visit_block(pool, order[first : first + self._block_length])
 
-    def _visit_block(self, ids: np.ndarray) -> int:
+    def _visit_block(self, pool: ThreadPoolExecutor | None, ids: np.ndarray) -> int:
         arguments = (self.rule, self.state, self.fast, self.limits)
         if self.kernel == "sparse":
             return int(sparse_block(*arguments, self._read_sparse(ids), self._products, self._scores, self._least))
@@ -100,9 +101,7 @@ class ExactEngine:
         if self.kernel == "columns":
             work = (self._columns, self._products, self._scores, self._least)
             return int(columns_block(*arguments, block, count, *work))
-        if self.n_threads == 1:
-            return int(panel_block(*arguments, block, count, self._tile, self._panels))
-        return int(panel_block_threads(self.n_threads, *arguments, block, count, self._tile, self._panels))
+        return int(run_in_step(pool, self.n_threads, panel_block, *arguments, block, count, self._tile, self._panels))
 
     def _fill_block(self, ids: np.ndarray) -> Block:
         count, block = len(ids), self._block
@@ -125,14 +124,13 @@ class ExactEngine:
         if self.rows.is_sparse:
             return 1024
         length = self.rows.block_length()
-        if self._panels is not None:  # whole groups of panels, so that only the last of a pass is cut short
-            group = self._panels.own.size
-            length = max(1, length // group) * group
+        if self._panels is not None:  # whole panels, so that only the last of a pass is cut short
+            width = len(self._panels.own)
+            length = max(1, length // width) * width
         return length
 
     def _make_block(self) -> Block:
-        padding = self._panels.own.size if self._panels is not None else 0
-        length = self._block_length + padding
+        length = self._block_length + (0 if self._panels is None else len(self._panels.own))
         return Block(
             np.zeros((length, self.rows.d), self.dtype),
             np.zeros(length, self.dtype),
@@ -141,21 +139,15 @@ class ExactEngine:
         )
 
     def _make_panels(self) -> Panels:
-        """Tiles of about √k clusters; a few panels per group, more where threads share them."""
+        """Tiles of about √k clusters, so that the best of all is found in about 2√k steps."""
         k, d = self.fast.composites.shape
-        lanes = _vectors.lanes_of(self.dtype.itemsize)
-        width = _vectors.VECTORS * lanes
-        group = 1 if self.n_threads == 1 else 3
+        width = _vectors.VECTORS * _vectors.lanes_of(self.dtype.itemsize)
         self._tile = max(8, min(256, round(k**0.5 / 8) * 8))
-        tiles = -(-k // self._tile)
         return Panels(
-            np.zeros((self.n_threads, group, d, width), self.dtype),
-            np.zeros((group, k, width), self.dtype),
-            np.zeros((group, tiles, width), self.dtype),
-            np.zeros((group, width), np.int64),
+            np.zeros((self.n_threads, d, width), self.dtype),
+            np.zeros((k, width), self.dtype),
+            np.zeros((-(-k // self._tile), width), self.dtype),
+            np.zeros(width, np.int64),
             np.minimum(np.arange(k + 1), k - 1),
-            np.zeros(k + 1, np.int64),
-            np.zeros(k + 1, np.int64),
-            np.zeros(tiles, np.bool_),
             np.zeros(2, np.int64),
         )

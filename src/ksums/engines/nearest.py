@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from ksums.engines import _vectors
-from ksums.engines._jit import helper, kernel, kernel_threads
+from ksums.engines._jit import kernel
 from ksums.engines._panel_kernels import best_cluster
+from ksums.engines._threads import run_in_step, thread_pool
 from ksums.engines._vectors import (
     CLUSTERS,
     pack_panel,
@@ -20,22 +20,24 @@ from ksums.rows import Rows
 _TILE = 64
 
 
-@helper
-def _nearest_panels(
+@kernel
+def _nearest_block(
     thread,  # IN
     threads,  # IN
+    barrier,  # IN   unused: each thread has its own panels
     rows,  # IN   (count + padding, d)
     count,  # IN
     centres,  # IN   (k, d)
     coefficients,  # IN   three arrays (k,) that make the score |C|² − 2 x·C
-    nothing,  # IN   zeros, as long as a panel is wide
+    nothing,  # IN   zeros, as many as a panel is wide
     every,  # IN   (k + 1,)  0 … k−1, k−1
-    panel,  # OUT  (d, width)     work space
-    scores,  # OUT  (k, width)     work space
-    minima,  # OUT  (tiles, width) work space
+    panels,  # OUT  (threads, d, width)     work space
+    all_scores,  # OUT  (threads, k, width)     work space
+    all_minima,  # OUT  (threads, tiles, width) work space
     labels,  # OUT  (count,)
 ):
-    """One thread's share of the panels."""
+    """One thread's share of the panels of a block."""
+    panel, scores, minima = panels[thread], all_scores[thread], all_minima[thread]
     k, width = scores.shape
     lanes = width // _vectors.VECTORS
     a, b, c = coefficients
@@ -52,24 +54,6 @@ def _nearest_panels(
             tile_minimum_all(scores, g * _TILE, min(g * _TILE + _TILE, k), minima, g)
         for lane in range(min(width, count - first)):
             labels[first + lane] = best_cluster(scores, minima, _TILE, lane, np.inf)
-
-
-@kernel
-def _nearest_block(rows, count, centres, coefficients, nothing, every, panels, scores, minima, labels):
-    _nearest_panels(
-        np.int64(0), np.int64(1), rows, count, centres, coefficients, nothing, every,
-        panels[0], scores[0], minima[0], labels,
-    )  # fmt: skip
-
-
-@kernel_threads
-def _nearest_block_threads(rows, count, centres, coefficients, nothing, every, panels, scores, minima, labels):
-    threads = panels.shape[0]
-    for thread in prange(threads):
-        _nearest_panels(
-            thread, threads, rows, count, centres, coefficients, nothing, every,
-            panels[thread], scores[thread], minima[thread], labels,
-        )  # fmt: skip
 
 
 def nearest_centres(
@@ -97,10 +81,13 @@ def nearest_centres(
         np.empty((n_threads, k, width), dtype),
         np.empty((n_threads, -(-k // _TILE), width), dtype),
     )
-    assign = _nearest_block if n_threads == 1 else _nearest_block_threads
-    centres = np.ascontiguousarray(centres, dtype)
-    for first in range(0, len(ids), length):
-        part = ids[first : first + length]
-        rows.read(part, dtype, out=block[: len(part)])
-        assign(block, len(part), centres, coefficients, *work, labels[first : first + len(part)])
+    arguments = (np.ascontiguousarray(centres, dtype), coefficients, *work)
+    run_in_step(None, 1, _nearest_block, block, 0, *arguments, labels)  # compiles, if need be
+    with thread_pool(n_threads) as pool:
+        for first in range(0, len(ids), length):
+            part = ids[first : first + length]
+            rows.read(part, dtype, out=block[: len(part)])
+            run_in_step(
+                pool, n_threads, _nearest_block, block, len(part), *arguments, labels[first : first + len(part)]
+            )
     return labels

@@ -1,0 +1,159 @@
+"""Time of a pass of the exact engine, beside the machine's matrix product and scikit-learn's Lloyd.
+
+    python benchmarks/exact_pass.py            everything, some minutes; results/exact_pass.json
+    python benchmarks/exact_pass.py --quick    less of it, nothing written
+
+A pass compares n samples with k clusters in d dimensions: 2·n·k·d floating-point operations, whatever it then
+does with them. All is measured in one process, minute by minute beside each other; memory in processes of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+
+import numpy as np
+from common import in_new_process, load, peak_bytes, save, sgemm_rate, short, table
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from ksums import KSums, history_frame, metrics
+
+LARGE = [("sift/sift100k_learn.npy", 128, 1024, 10), ("sift/sift100k_learn.npy", 128, 10_000, 5)]  # d, k, passes
+SMALL = [
+    ("mnist/mnist.npz:X", 784, 100),
+    ("mnist/mnist.npz:X", 784, 10),
+    ("sift/sift100k_learn.npy", 64, 8),
+    ("sift/sift100k_learn.npy", 18, 1000),
+    ("sift/sift100k_learn.npy", 18, 100),
+    ("magic/magic.npz:X", 10, 50),
+    ("susy10k/susy10k.npz:X", 8, 100),
+    ("franti/birch1.npz:X", 2, 100),
+    ("franti/s1.npz:X", 2, 15),
+]
+
+
+def data(name: str, d: int) -> np.ndarray:
+    return np.ascontiguousarray(load(name)[:, :d], dtype=np.float32)
+
+
+def fit(X: np.ndarray, k: int, passes: int, n_threads: int) -> KSums:
+    model = KSums(k, rule="hartigan", init="random-labels", max_iter=passes, tol=0, n_threads=n_threads, random_state=0)
+    return model.fit(X)
+
+
+def pass_seconds(model: KSums, start: float) -> list[float]:
+    """Time of each pass; ``start`` is when the first began, which the records count from."""
+    seconds = [start, *history_frame(model).seconds]
+    return np.diff(seconds).tolist()
+
+
+def lloyd_seconds(X: np.ndarray, k: int, n_threads: int) -> float:
+    """Time of one iteration of scikit-learn's KMeans: that of many less that of one, the least of three."""
+    init = X[np.random.default_rng(0).choice(len(X), k, replace=False)]
+
+    def seconds(iterations: int) -> tuple[float, int]:
+        model = KMeans(k, init=init, n_init=1, max_iter=iterations, tol=0, algorithm="lloyd")
+        started = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it did not converge
+            model.fit(X)
+        return time.perf_counter() - started, model.n_iter_
+
+    with threadpool_limits(n_threads):
+        one = min(seconds(1)[0] for _ in range(3))
+        many, iterations = min(seconds(11) for _ in range(3))
+    return (many - one) / (iterations - 1)
+
+
+def measure(name: str, d: int, k: int, passes: int, n_threads: int) -> dict:
+    X = data(name, d)
+    fit(X[: max(3000, 2 * k)], k, 1, n_threads)  # compiled, or loaded from disk
+    model = fit(X, k, passes, n_threads)
+    seconds = pass_seconds(model, start=_start_seconds(X, k))
+    flops = 2.0 * len(X) * k * d
+    rate = sgemm_rate(n_threads)
+    lloyd = lloyd_seconds(X, k, n_threads)
+    later = float(np.median(seconds[2:]))
+    return {
+        "data": name.split("/")[0],
+        "n": len(X),
+        "d": d,
+        "k": k,
+        "threads": n_threads,
+        "pass 1 s": seconds[0],
+        "pass 3+ s": later,
+        "lloyd s": lloyd,
+        "pass 1 / lloyd": seconds[0] / lloyd,
+        "pass 3+ / lloyd": later / lloyd,
+        "sgemm GFLOP/s": rate,
+        "pass 1 of sgemm": flops / seconds[0] / 1e9 / rate,
+        "pass 3+ of sgemm": flops / later / 1e9 / rate,
+        "passes": passes,
+        "E_m": metrics.distortion(X, model.labels_),
+        "all seconds": seconds,
+    }
+
+
+def _start_seconds(X: np.ndarray, k: int) -> float:
+    """Time of the random labels and the first sums, before the first pass."""
+    from ksums import seeding, state
+    from ksums.rows import prepare
+
+    rows = prepare(X, "l2")
+    started = time.perf_counter()
+    labels = seeding.first_labels("random-labels", rows, k, None, np.random.default_rng(0), 1)
+    state.build(rows, labels, k)
+    return time.perf_counter() - started
+
+
+def memory(name: str, d: int, k: int) -> None:
+    """What a fit adds to the memory of a process that holds the data and has compiled everything."""
+    X = data(name, d)
+    fit(X[:3000].copy(), min(k, 1500), 1, 1)
+    before = peak_bytes()
+    model = fit(X, k, 2, 1)
+    added = peak_bytes() - before
+    allowed = 0.25 * X.nbytes + 12 * k * d + 200e6
+    print(
+        json.dumps(
+            {
+                "data": name.split("/")[0],
+                "n": len(X),
+                "d": d,
+                "k": k,
+                "X MB": X.nbytes / 1e6,
+                "added MB": added / 1e6,
+                "allowed MB": allowed / 1e6,
+                "E_m": model.distortion_,
+            }
+        )
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--memory", nargs=3, metavar=("DATA", "D", "K"), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.memory:
+        memory(given.memory[0], int(given.memory[1]), int(given.memory[2]))
+        return
+    large, small = (LARGE[:1], SMALL[:4]) if given.quick else (LARGE, SMALL)
+    rows = [measure(name, d, k, passes, t) for name, d, k, passes in large for t in (1, 2)]
+    rows += [measure(name, d, k, 10, 1) for name, d, k in small]
+    columns = ["data", "n", "d", "k", "threads", "pass 1 s", "pass 3+ s", "lloyd s", "pass 1 / lloyd",
+               "pass 3+ / lloyd", "pass 1 of sgemm", "pass 3+ of sgemm", "E_m"]  # fmt: skip
+    table(rows, columns, short)
+    print()
+    used = [in_new_process("exact_pass.py", "--memory", name, str(d), str(k)) for name, d, k, _ in large]
+    table(used, ["data", "n", "d", "k", "X MB", "added MB", "allowed MB", "E_m"], short)
+    if not given.quick:
+        save("exact_pass", {"time": rows, "memory": used})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
