@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
@@ -34,16 +35,48 @@ def blas_threads():
 
 def test_threads_are_limited_and_restored(blobs):
     KMeans(2).fit(blobs)  # loads OpenMP
-    before = numba.get_num_threads(), blas_threads()
+    before = blas_threads()
     with computing(1) as n_threads:
-        assert n_threads == numba.get_num_threads() == 1
+        assert n_threads == 1
         assert set(blas_threads()) == {1}
-    assert (numba.get_num_threads(), blas_threads()) == before
+    assert blas_threads() == before
     with pytest.raises(ZeroDivisionError), computing(1):
         _ = 1 / 0
-    assert (numba.get_num_threads(), blas_threads()) == before
+    assert blas_threads() == before
     with computing(10_000) as n_threads:
         assert n_threads == numba.config.NUMBA_NUM_THREADS
+
+
+def test_the_number_of_threads_follows_the_environment():
+    code = "from ksums.computing import computing\nwith computing(None) as n: print(n)"
+    assert run_python(code, NUMBA_NUM_THREADS="1").stdout.strip() == "1"
+
+
+FORKED = """
+import os, numpy as np
+from ksums import KSums
+X = np.random.default_rng(0).standard_normal((2000, 20))
+model = KSums(40, random_state=0)
+labels = model.fit_predict(X)
+child = os.fork()
+if child == 0:
+    os._exit(int((model.fit_predict(X) != labels).any()))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_can_fit_too():
+    assert run_python(FORKED).stdout.strip() == "0"
+
+
+def test_fits_in_several_threads_at_once(rng):
+    X = rng.standard_normal((1500, 20))
+    expected = [KSums(40, random_state=seed, max_iter=10).fit_predict(X) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        got = pool.map(lambda seed: KSums(40, random_state=seed, max_iter=10).fit_predict(X), range(4))
+    for one, other in zip(expected, got, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def run_python(code, **environment):

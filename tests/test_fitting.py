@@ -95,12 +95,12 @@ def test_ctrl_c_returns_the_best_so_far(X):
     np.testing.assert_array_equal(np.bincount(model.labels_), model.sizes_)
 
 
-def test_ctrl_c_in_the_middle_of_a_pass(rng, monkeypatch):
-    X = rng.standard_normal((20000, 8))
-    main = threading.get_ident()
-    timer = threading.Timer(0.7, signal.pthread_kill, (main, signal.SIGINT))
-    model = KSums(30, engine="reference", init="random-labels", rule="released", tol=0, max_iter=10**6, random_state=0)
+@pytest.mark.parametrize("engine", ["reference", "exact"])
+def test_ctrl_c_in_the_middle_of_a_pass(engine, rng, monkeypatch):
     monkeypatch.setenv("KSUMS_CHECK", "0")
+    X = rng.standard_normal((20000, 8))
+    model = KSums(500, engine=engine, init="random-labels", rule=6.0, tol=0, max_iter=10**6, random_state=0)
+    timer = threading.Timer(1.0, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
     timer.start()
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(X)

@@ -13,23 +13,19 @@ logger = logging.getLogger("ksums")
 
 @contextmanager
 def computing(n_threads: int | None) -> Iterator[int]:
-    """Limit the threads of BLAS, OpenMP and Numba, and restore them; gives the number to use."""
-    import numba
+    """Limit the threads of BLAS and OpenMP, and restore them; gives the number for our own kernels to use."""
+    from numba import config
     from numba.core import event
 
     from ksums._compile_notice import CompileNotice  # like Numba itself, loaded by the first fit
 
-    available, before = numba.config.NUMBA_NUM_THREADS, numba.get_num_threads()
-    wanted = before if n_threads is None else n_threads
+    available = config.NUMBA_NUM_THREADS  # the cores this process may use, or what its environment says
+    wanted = available if n_threads is None else n_threads
     if wanted > available:
         logger.info("n_threads=%d is more than the %d this process may use; taking those.", wanted, available)
         wanted = available
     notice = CompileNotice()
     with threadpool_limits(limits=wanted), event.install_listener("numba:compile", notice):
-        numba.set_num_threads(wanted)
-        try:
-            yield wanted
-        finally:
-            numba.set_num_threads(before)
+        yield wanted
     if notice.seconds:
         logger.info("Compiling took %.1f s.", notice.seconds)

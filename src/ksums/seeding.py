@@ -11,7 +11,8 @@ from ksums.engines import nearest_centres
 from ksums.rows import Rows
 from ksums.state import Limits
 
-_ROWS_PER_CLUSTER = 30  # of the sample that "auto" seeds from
+_SAMPLE = 5000  # rows that "auto" seeds from at least,
+_SAMPLE_PER_CLUSTER = 10  # and for each cluster
 _MOST_SEEDED = 1000  # clusters; above, k rounds over the sample cost more than they bring
 _KEPT_BYTES = 64 << 20  # rows kept ready during the rounds of k-means++
 
@@ -68,8 +69,9 @@ def _centres(init: str | np.ndarray, rows: Rows, k: int, rng: np.random.Generato
     candidates = rows.pulling
     if init == "auto":
         init = "k-means++" if k <= _MOST_SEEDED else "random-points"
-        if len(candidates) > _ROWS_PER_CLUSTER * k:
-            candidates = np.sort(rng.choice(candidates, _ROWS_PER_CLUSTER * k, replace=False))
+        size = max(_SAMPLE, _SAMPLE_PER_CLUSTER * k)
+        if len(candidates) > size:
+            candidates = np.sort(rng.choice(candidates, size, replace=False))
     if init == "random-points":
         return _dense(rows.read(np.sort(rng.choice(rows.pulling, k, replace=False))))
     return k_means_plus_plus(rows, candidates, k, rng)
@@ -94,31 +96,40 @@ def k_means_plus_plus(rows: Rows, candidates: np.ndarray, k: int, rng: np.random
     Best is what leaves the least sum of squared distances to the nearest centre so far; 2 + ln k samples are
     drawn, as in scikit-learn.
     """
-    weights = rows.weights_of(candidates)
+    weights = rows.weights_of(candidates).astype(rows.dtype)
     blocks = _keep_or_read(rows, candidates)
-    sq_norms = rows.sq_norms[candidates]
+    sq_norms = rows.sq_norms.astype(rows.dtype)
+    own_norms = sq_norms[candidates, None]
     trials = 2 + int(np.log(k))
     tie = 1e-9 if rows.dtype == np.float64 else 1e-5
+    distances = np.empty((len(candidates), trials), rows.dtype)  # reused: one round is a few milliseconds
 
-    def sq_distances(ids: np.ndarray) -> np.ndarray:
-        points = _dense(rows.read(ids))
-        parts = [np.asarray(block @ points.T, dtype=np.float64) for block in blocks()]
-        return np.maximum(sq_norms[:, None] - 2 * np.concatenate(parts) + rows.sq_norms[ids], 0.0)
+    def measure(ids: np.ndarray) -> np.ndarray:
+        """Squared distances of all candidates to some rows."""
+        points, out, first = _dense(rows.read(ids)).T, distances[:, : len(ids)], 0
+        for block in blocks():
+            out[first : first + block.shape[0]] = block @ points
+            first += block.shape[0]
+        out *= -2
+        out += own_norms
+        out += sq_norms[ids]
+        return np.maximum(out, 0, out=out)
 
     chosen = np.empty(k, np.int64)
-    chosen[0] = candidates[_draw(np.cumsum(weights), 1, rng)[0]]
-    closest = sq_distances(chosen[:1])[:, 0]
+    chosen[0] = candidates[_draw(np.cumsum(weights, dtype=np.float64), 1, rng)[0]]
+    closest = measure(chosen[:1])[:, 0].copy()
     for r in range(1, k):
-        cumulated = np.cumsum(weights * closest)
+        cumulated = np.cumsum(weights * closest, dtype=np.float64)
         if not cumulated[-1] > 0:  # fewer distinct rows than clusters: any will do
             chosen[r:] = rng.choice(candidates, k - r)
             break
         drawn = _draw(cumulated, trials, rng)
-        distances = np.minimum(closest[:, None], sq_distances(candidates[drawn]))
-        left = weights @ distances
+        closer = np.minimum(measure(candidates[drawn]), closest[:, None], out=distances)
+        left = weights @ closer
         # Two rows that are each other's nearest leave the same sum: the first drawn of those wins, not rounding.
         best = int(np.argmax(left <= left.min() * (1 + tie)))
-        chosen[r], closest = candidates[drawn[best]], distances[:, best]
+        chosen[r] = candidates[drawn[best]]
+        closest[:] = closer[:, best]
     return _dense(rows.read(chosen))
 
 
@@ -148,7 +159,9 @@ def limits_for(
 
     Those rows have a weight but move nobody. They are dealt out evenly, and what they take up is taken off.
     """
-    rigid = np.setdiff1d(np.arange(rows.n), rows.pulling)
+    still = np.ones(rows.n, bool)
+    still[rows.pulling] = False
+    rigid = np.flatnonzero(still)
     rigid = rigid[rows.weights_of(rigid) > 0]
     labels = np.zeros(len(rigid), np.int32)
     if size_min is None and size_max is None:

@@ -58,8 +58,8 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     init : {"auto", "random-labels", "k-means++", "random-points"} or array, default="auto"
         The start. ``"random-labels"`` is the paper's. ``"k-means++"`` seeds from all rows. ``"auto"`` takes
-        k-means++ on a sample of at most 30 rows per cluster up to k = 1000, and random points above. An array is
-        labels of shape (n,) or centres of shape (k, d).
+        k-means++ on a sample (5000 rows, or 10 per cluster if that is more) up to k = 1000, and random points
+        above. An array is labels of shape (n,) or centres of shape (k, d).
 
     n_init : int, default=1
         Number of runs from different starts; the one with the lowest objective is kept.
@@ -83,7 +83,7 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         ``"exact"`` is Algorithm 1, compiled. ``"reference"`` is Algorithm 1 in plain NumPy, slow, for checking.
 
     n_threads : int, default=None
-        Most threads to use; None: as many as Numba is set to. Labels do not depend on it.
+        Most threads to use; None: all cores this process may use (``NUMBA_NUM_THREADS``). Labels do not depend on it.
 
     random_state : int, RandomState instance or None, default=None
         Makes the result repeatable.

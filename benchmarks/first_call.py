@@ -1,0 +1,56 @@
+"""From a new process to the first result: import, compiling once, loading from disk afterwards.
+
+    python benchmarks/first_call.py            10,000 × 64, k = 100 and k = 8; results/first_call.json
+
+A child process prints its times; an empty cache folder makes the first one compile.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+
+from common import in_new_process, save, short, table
+
+SHAPES = [(10_000, 64, 100, "float32"), (10_000, 64, 100, "float64"), (10_000, 64, 8, "float32")]
+
+
+def child(n: int, d: int, k: int, dtype: str) -> None:
+    import json
+    import time
+
+    import numpy as np
+
+    started = time.perf_counter()
+    from ksums import KSums
+
+    imported = time.perf_counter() - started
+    X = np.random.default_rng(0).standard_normal((n, d)).astype(dtype)
+    seconds = []
+    for _ in range(2):
+        started = time.perf_counter()
+        model = KSums(k, random_state=0).fit(X)
+        seconds.append(time.perf_counter() - started)
+    result = {"import s": imported, "first fit s": seconds[0], "next fit s": seconds[1], "E_m": model.distortion_}
+    print(json.dumps(result))
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        n, d, k, dtype = sys.argv[1:]
+        child(int(n), int(d), int(k), dtype)
+        return
+    rows = []
+    for n, d, k, dtype in SHAPES:
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["NUMBA_CACHE_DIR"] = cache
+            for process in ("compiles", "loads from disk"):
+                times = in_new_process("first_call.py", str(n), str(d), str(k), dtype)
+                rows.append({"n": n, "d": d, "k": k, "type": dtype, "process": process, **times})
+    table(rows, list(rows[0]), short)
+    save("first_call", rows)
+
+
+if __name__ == "__main__":
+    main()
