@@ -16,7 +16,7 @@ import time
 import warnings
 
 import numpy as np
-from common import in_new_process, load, peak_bytes, save, sgemm_rate, short, table
+from common import forget_peak, in_new_process, load, peak_bytes, save, sgemm_rate, short, table
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
@@ -110,10 +110,22 @@ def _start_seconds(X: np.ndarray, k: int) -> float:
     return time.perf_counter() - started
 
 
+def speed_up(one: dict, two: dict) -> dict:
+    """How much faster two threads are than one, and that they end with the same labels' distortion."""
+    return {
+        "k": one["k"],
+        "pass 1": one["pass 1 s"] / two["pass 1 s"],
+        "pass 3+": one["pass 3+ s"] / two["pass 3+ s"],
+        "all passes": sum(one["all seconds"]) / sum(two["all seconds"]),
+        "same E_m": one["E_m"] == two["E_m"],
+    }
+
+
 def memory(name: str, d: int, k: int) -> None:
     """What a fit adds to the memory of a process that holds the data and has compiled everything."""
     X = data(name, d)
     fit(X[:3000].copy(), min(k, 1500), 1, 1)
+    forget_peak()
     before = peak_bytes()
     model = fit(X, k, 2, 1)
     added = peak_bytes() - before
@@ -148,11 +160,14 @@ def main() -> None:
     columns = ["data", "n", "d", "k", "threads", "pass 1 s", "pass 3+ s", "lloyd s", "pass 1 / lloyd",
                "pass 3+ / lloyd", "pass 1 of sgemm", "pass 3+ of sgemm", "E_m"]  # fmt: skip
     table(rows, columns, short)
-    print()
+    print("\nTwo threads against one, as ratios of time:")
+    gains = [speed_up(one, two) for one, two in zip(rows[: 2 * len(large) : 2], rows[1::2], strict=False)]
+    table(gains, list(gains[0]), short)
+    print("\nMemory that a fit adds, in a process of its own:")
     used = [in_new_process("exact_pass.py", "--memory", name, str(d), str(k)) for name, d, k, _ in large]
     table(used, ["data", "n", "d", "k", "X MB", "added MB", "allowed MB", "E_m"], short)
     if not given.quick:
-        save("exact_pass", {"time": rows, "memory": used})
+        save("exact_pass", {"time": rows, "threads": gains, "memory": used})
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import time
 import warnings
 
 import numpy as np
-from common import load, peak_bytes, save, short, table
+from common import forget_peak, load, peak_bytes, save, short, table
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
@@ -46,6 +46,7 @@ def main() -> None:
     KSums(k, max_iter=1).fit(X[: 2 * k])  # compiled, or loaded from disk
     rows = []
     for method, make in methods(k).items():
+        forget_peak()
         before, values, pairs, seconds = peak_bytes(), [], [], []
         for seed in SEEDS:
             started = time.perf_counter()

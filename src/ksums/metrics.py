@@ -122,7 +122,7 @@ def distinct_clusters(X: Matrix, labels: np.ndarray, metric: str, distortion: fl
 def _checked(X: Any, labels: Any, metric: str, sample_weight: Any) -> ClusterSums:
     if metric not in ("l2", "cosine"):
         raise ValueError(f"metric must be 'l2' or 'cosine'; got {metric!r}.")
-    X = check_array(X, accept_sparse="csr", dtype=None if getattr(X, "dtype", None) == np.uint8 else "numeric")
+    X = check_array(X, accept_sparse="csr")
     if sparse.issparse(X):
         X = sparse.csr_array(X)
     labels = column_or_1d(np.asarray(labels))

@@ -1,0 +1,44 @@
+"""Real data, where it is at hand: what was measured with the prototypes holds here too."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.cluster import KMeans
+
+from ksums import KSums, metrics
+
+
+def test_rules_on_word_vectors(shared, monkeypatch):
+    """From random labels: released < hartigan ≈ paper < online, and hartigan below Lloyd from random points."""
+    monkeypatch.setenv("KSUMS_CHECK", "0")
+    X = np.load(shared / "glove100" / "glove60k.npy")[:20_000]
+    given = {"n_clusters": 200, "init": "random-labels", "max_iter": 30, "tol": 0, "random_state": 0}
+    e_m = {rule: KSums(rule=rule, **given).fit(X).distortion_ for rule in ("released", "hartigan", "paper", "online")}
+    assert e_m["released"] < e_m["hartigan"] < e_m["online"]
+    assert abs(e_m["paper"] / e_m["hartigan"] - 1) < 0.003
+    lloyd = KMeans(200, init="random", n_init=1, max_iter=30, tol=0, random_state=0).fit(X)
+    assert e_m["hartigan"] < metrics.distortion(X, lloyd.labels_)
+
+
+def test_bytes_of_image_descriptors(shared, monkeypatch):
+    monkeypatch.setenv("KSUMS_CHECK", "0")
+    mapped = np.load(shared / "sift" / "sift100k_learn.npy", mmap_mode="r")[:20_000]
+    assert mapped.dtype == np.uint8
+    model = KSums(100, max_iter=5, random_state=0).fit(mapped)
+    np.testing.assert_array_equal(
+        model.labels_, KSums(100, max_iter=5, random_state=0).fit(mapped.astype(np.float32)).labels_
+    )
+    pairs = KSums(100, objective="pairwise", max_iter=5, random_state=0).fit(mapped)
+    assert pairs.pairwise_ < model.pairwise_
+    assert model.distortion_ < pairs.distortion_
+
+
+def test_documents_under_cosine(shared):
+    """re0, prepared as by the paper's authors: I_m as printed is ahead of the uncorrected rule."""
+    counts = sparse.load_npz(shared / "docs" / "re0" / "X.npz").astype(np.float64).tocsr()
+    classes = np.load(shared / "docs" / "re0" / "y.npy")
+    document_frequency = np.maximum(np.bincount(counts.indices, minlength=counts.shape[1]), 1)
+    X = sparse.csr_array(counts.multiply(np.log(counts.shape[0] / document_frequency)))
+    given = {"n_clusters": 20, "metric": "cosine", "init": "random-labels", "n_init": 5, "random_state": 0}
+    model = KSums(rule="paper", **given).fit(X)
+    assert metrics.entropy(classes, model.labels_) < 0.40
+    assert model.distortion_ < KSums(rule="online", **given).fit(X).distortion_
