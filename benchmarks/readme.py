@@ -83,14 +83,14 @@ def speed() -> list[str]:
         f"Machine: {found['machine']['cpu']}, {found['machine']['cores']} cores, scikit-learn "
         f"{found['machine']['scikit-learn']}, Numba {found['machine']['numba']}.",
         "",
-        "Time of one pass of the exact engine (float32, `hartigan` from random labels, so that nearly every sample moves "
-        "in pass 1) as a share of one iteration of scikit-learn's Lloyd on the same data and threads; and its speed, "
+        "Time of one pass of the exact engine (float32, `hartigan` from random labels, so that nearly every sample "
+        "moves in pass 1) as a share of one iteration of scikit-learn's Lloyd on the same data and threads; and its speed, "
         "2·n·k·d operations, as a share of this machine's own matrix product in the same minute:",
         "",
         *markdown(rows),
         "",
-        "k-means reads its rows in order and all at once; k-sums reads them in random order and makes one decision after "
-        "the other. Where a row is compared with few clusters, that shows.",
+        "k-means reads its rows in order and all at once; k-sums reads them in random order and makes one decision "
+        "after the other. Where a row is compared with few clusters, that shows.",
         "",
         "How much faster two threads are than one on SIFT, with the same labels:",
         "",
