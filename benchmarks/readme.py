@@ -84,8 +84,8 @@ def speed() -> list[str]:
         f"{found['machine']['scikit-learn']}, Numba {found['machine']['numba']}.",
         "",
         "Time of one pass of the exact engine (float32, `hartigan` from random labels, so that nearly every sample "
-        "moves in pass 1) as a share of one iteration of scikit-learn's Lloyd on the same data and threads; and its speed, "
-        "2·n·k·d operations, as a share of this machine's own matrix product in the same minute:",
+        "moves in pass 1) as a share of one iteration of scikit-learn's Lloyd on the same data and threads; and its "
+        "speed, 2·n·k·d operations, as a share of this machine's own matrix product in the same minute:",
         "",
         *markdown(rows),
         "",
