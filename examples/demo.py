@@ -66,7 +66,7 @@ def main() -> None:
     ):
         curve = history_frame(KSums(K, max_iter=passes, tol=0, random_state=0, **given).fit(X)).distortion
         axis.plot(curve.index, curve, marker=marker, markersize=4, label=label)
-    axis.set(xlabel="pass", ylabel="distortion $E_m$", xlim=(0.5, passes + 0.5), ylim=(None, 640))
+    axis.set(xlabel="pass", ylabel="distortion $E_m$", xlim=(0.5, passes + 0.5), ylim=(390, 440))
     axis.set_title(f"digits, n = {X.shape[0]}, k = {K}, one seed", fontsize=10)
     axis.grid(alpha=0.3)
     axis.legend()

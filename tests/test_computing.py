@@ -15,11 +15,13 @@ from threadpoolctl import threadpool_info
 
 from ksums import KSums
 from ksums.computing import computing
+from ksums.engines import _threads
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("given", [{}, {"metric": "cosine"}, {"objective": "pairwise"}, {"rule": "released"}])
-def test_same_labels_for_any_number_of_threads(dtype, given, rng):
+def test_same_labels_for_any_number_of_threads(dtype, given, rng, monkeypatch):
+    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
     X = rng.standard_normal((3000, 40)).astype(dtype)
     one, two = (KSums(120, random_state=0, max_iter=12, n_threads=n, **given).fit(X) for n in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)
@@ -70,7 +72,8 @@ def test_a_forked_process_can_fit_too():
     assert run_python(FORKED).stdout.strip() == "0"
 
 
-def test_fits_in_several_threads_at_once(rng):
+def test_fits_in_several_threads_at_once(rng, monkeypatch):
+    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
     X = rng.standard_normal((1500, 20))
     expected = [KSums(40, random_state=seed, max_iter=10).fit_predict(X) for seed in range(4)]
     with ThreadPoolExecutor(4) as pool:

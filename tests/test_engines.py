@@ -6,7 +6,7 @@ from helpers import RULES, engine_for, run_passes
 from scipy import sparse
 
 from ksums import state as states
-from ksums.engines import _vectors, exact
+from ksums.engines import _threads, _vectors, exact
 from ksums.engines._vectors import VECTORS, lanes_of
 from ksums.rows import prepare
 from ksums.state import Limits
@@ -65,8 +65,9 @@ def all_data(rng, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
 @pytest.mark.parametrize(("objective", "rule"), RULES)
-def test_panels_equal_their_plain_twin_bit_for_bit(objective, rule, metric, dtype, rng):
+def test_panels_equal_their_plain_twin_bit_for_bit(objective, rule, metric, dtype, rng, monkeypatch):
     """Also where costs are equal, which only the same rounding decides in the same way; on 1 and 2 threads."""
+    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
     for X, k in all_data(rng, dtype):
         X = X[np.abs(X).sum(axis=1) > 0] if metric == "cosine" else X
         labels, orders = start(len(X), k, rng)

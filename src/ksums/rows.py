@@ -50,9 +50,9 @@ class Rows:
         return sparse.issparse(self.X)
 
     @property
-    def scale(self) -> float:
-        """The one scale of all rows (l2)."""
-        return float(self.scales[0])
+    def scaled_by_row(self) -> bool:
+        """Whether each row has a scale of its own (cosine). A single row cannot tell, and need not."""
+        return len(self.scales) > 1
 
     def weights_of(self, ids: np.ndarray) -> np.ndarray:
         return np.ones(len(ids)) if self.weights is None else self.weights[ids]
@@ -69,7 +69,7 @@ class Rows:
     def read(self, ids: np.ndarray, dtype=None, out: np.ndarray | None = None) -> Matrix:
         """Finished rows: an array (into ``out`` if given), or a CSR array for sparse data."""
         dtype = self.dtype if dtype is None else np.dtype(dtype)
-        by_row = len(self.scales) > 1
+        by_row = self.scaled_by_row
         scales = (self.scales[ids] if by_row else self.scales).astype(dtype)
         if self.is_sparse:
             block = self.X[ids].astype(dtype)

@@ -36,9 +36,8 @@ def first_labels(
     else:
         centres = _centres(init, rows, k, rng)
         sq_centres = np.einsum("rt,rt->r", centres, centres, dtype=np.float64)
-        if limits is None:
-            labels[rows.pulling] = nearest_centres(rows, rows.pulling, centres, sq_centres, n_threads)
-        else:
+        labels[rows.pulling] = nearest_centres(rows, rows.pulling, centres, sq_centres, n_threads)
+        if limits is not None and len(outside(labels, rows, k, limits)):
             labels = place_with_room(
                 rows, k, limits, lambda part: sq_centres - 2 * np.asarray(rows.read(part) @ centres.T, np.float64)
             )
@@ -80,13 +79,13 @@ def _centres(init: str | np.ndarray, rows: Rows, k: int, rng: np.random.Generato
 def finish_centres(centres: np.ndarray, rows: Rows) -> np.ndarray:
     """Centres given in the space of the data, brought to where the finished rows are."""
     centres = centres.astype(np.float64)
-    if len(rows.scales) == rows.n and rows.n != 1:  # cosine: only directions matter
+    if rows.scaled_by_row:  # cosine: only directions matter
         lengths = np.linalg.norm(centres, axis=1, keepdims=True)
         centres = centres / np.where(lengths > 0, lengths, 1.0)
     else:
         if rows.shift is not None:
             centres = centres - rows.shift.astype(np.float64)
-        centres = centres * rows.scale
+        centres = centres * rows.scales[0]
     return centres.astype(rows.dtype)
 
 
@@ -209,13 +208,17 @@ def place_with_room(rows: Rows, k: int, limits: Limits, costs_of: Callable[[np.n
     return labels
 
 
+def outside(labels: np.ndarray, rows: Rows, k: int, limits: Limits) -> np.ndarray:
+    """Clusters that are smaller or larger than they may be."""
+    sizes = np.bincount(labels[rows.pulling], rows.weights_of(rows.pulling), minlength=k)
+    return np.flatnonzero((sizes < limits.low) | (sizes > limits.high))
+
+
 def refuse_outside(labels: np.ndarray, rows: Rows, k: int, limits: Limits) -> None:
     """Raise if a cluster is smaller or larger than it may be."""
-    sizes = np.bincount(labels[rows.pulling], rows.weights_of(rows.pulling), minlength=k)
-    wrong = np.flatnonzero((sizes < limits.low) | (sizes > limits.high))
-    if len(wrong):
-        r = wrong[0]
+    for r in outside(labels, rows, k, limits):
+        size = rows.weights_of(rows.pulling)[labels[rows.pulling] == r].sum()
         raise ValueError(
-            f"the first labels give cluster {r} the size {sizes[r]:g}, outside size_min and size_max "
+            f"the first labels give cluster {r} the size {size:g}, outside size_min and size_max "
             f"({limits.low[r]:g} … {limits.high[r]:g}); pass other labels as init, or widen the limits."
         )

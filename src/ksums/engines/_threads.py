@@ -20,6 +20,7 @@ from numba.extending import intrinsic
 from ksums.engines._jit import helper
 
 _SPINS = 4000  # looks at the counter, some microseconds, before a thread lets another process have its core
+_WORTH_SHARING = 3e7  # operations, a third of a millisecond: less is done before another thread has begun
 _POSIX = os.name == "posix"
 _sched_yield: Any = types.ExternalFunction("sched_yield", types.intc())
 
@@ -65,9 +66,9 @@ def wait_for_all(
 
 
 @contextmanager
-def thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor | None]:
-    """Threads beside the present one; None where it is alone."""
-    if n_threads == 1:
+def thread_pool(n_threads: int, operations: float) -> Iterator[ThreadPoolExecutor | None]:
+    """Threads beside the present one for calls of so many operations; None where one alone is faster."""
+    if n_threads == 1 or operations < _WORTH_SHARING:
         yield None
         return
     with ThreadPoolExecutor(n_threads - 1) as pool:

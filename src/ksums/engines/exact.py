@@ -87,7 +87,8 @@ class ExactEngine:
             self._columns[:, : len(self.fast.a)] = self.fast.composites.T
         if self.kernel == "panels":
             self._visit_block(None, order[:0])  # compiles, if need be, before there are threads
-        with thread_pool(self.n_threads if self.kernel == "panels" else 1) as pool:
+        operations = 2.0 * min(len(order), self._block_length) * self.fast.composites.size
+        with thread_pool(self.n_threads if self.kernel == "panels" else 1, operations) as pool:
             for first in range(0, len(order), self._block_length):
                 yield self._visit_block(pool, order[first : first + self._block_length])
 
@@ -139,7 +140,10 @@ class ExactEngine:
         )
 
     def _make_panels(self) -> Panels:
-        """Tiles of about √k clusters, so that the best of all is found in about 2√k steps."""
+        """Tiles of about √k clusters, so that the best of all is found in about 2√k steps.
+
+        A multiple of 8, the most clusters scored at a time, so that no thread writes into another's tiles.
+        """
         k, d = self.fast.composites.shape
         width = _vectors.VECTORS * _vectors.lanes_of(self.dtype.itemsize)
         self._tile = max(8, min(256, round(k**0.5 / 8) * 8))

@@ -83,7 +83,7 @@ def nearest_centres(
     )
     arguments = (np.ascontiguousarray(centres, dtype), coefficients, *work)
     run_in_step(None, 1, _nearest_block, block, 0, *arguments, labels)  # compiles, if need be
-    with thread_pool(n_threads) as pool:
+    with thread_pool(n_threads, 2.0 * min(len(ids), length) * centres.size) as pool:
         for first in range(0, len(ids), length):
             part = ids[first : first + length]
             rows.read(part, dtype, out=block[: len(part)])
