@@ -96,3 +96,30 @@ def join_costs(driver: Driver, x: np.ndarray, weight: float, state: ClusterState
         return np.where(after > VANISHED * before, -cosines, 0.0)
     shrink = (n / (n + weight)) ** driver.p
     return shrink * np.sum((x - composites / n[:, None]) ** 2, axis=1)
+
+
+def block_costs(
+    driver: Driver,
+    products: np.ndarray,
+    sq_norms: np.ndarray,
+    weights: np.ndarray,
+    own: np.ndarray,
+    state: ClusterState,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Stay costs (b,) and join costs (b, k) of many samples at once, from their products (b, k) with the composites."""
+    n, length_sq = state.sizes, state.sq_composites
+    rows, w = np.arange(len(own)), weights[:, None]
+    if driver.kind == PAIRWISE:
+        join = n * sq_norms[:, None] - 2 * products + state.norm_sums
+        return join[rows, own], join
+    tiny = np.finfo(float).tiny
+    if driver.kind == COSINE:
+        before = length_sq + w**2
+        after = before + 2 * w * products
+        join = np.where(after > VANISHED * before, -(products + w) / np.sqrt(np.maximum(after, tiny)), 0.0)
+        directed = length_sq[own] > VANISHED * weights**2
+        stay = np.where(directed, -products[rows, own] / np.sqrt(np.maximum(length_sq[own], tiny)), 0.0)
+        return stay, join
+    distances = sq_norms[:, None] - 2 * products / n + length_sq / n**2
+    alone = np.maximum(n[own] - weights, tiny)  # the last of a cluster: its cost is not asked for
+    return (n[own] / alone) ** driver.q * distances[rows, own], (n / (n + w)) ** driver.p * distances

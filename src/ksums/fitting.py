@@ -12,6 +12,7 @@ from ksums import checks
 from ksums import state as states
 from ksums.drivers import Driver
 from ksums.engines import make_engine
+from ksums.exchange import exchange_pass
 from ksums.history import PassRecord
 from ksums.rows import Rows
 from ksums.seeding import first_labels
@@ -77,11 +78,14 @@ def fit_once(rows: Rows, plan: Plan, rng: np.random.Generator, listener: Listene
                     if time.perf_counter() > plan.deadline:
                         whole = False
                         break
+                states.renew_sq_composites(run.state)
+                if before is not None:
+                    checks.check_pass(rows, before, run.state, order, plan.driver, plan.limits)
+                if plan.limits is not None and whole:
+                    moves += exchange_pass(rows, run.state, plan.driver, plan.limits)
             finally:  # an interrupted pass counts: the state is whole between two blocks
                 states.renew_sq_composites(run.state)
                 _record(run, plan.driver, moves, started)
-            if before is not None:
-                checks.check_pass(rows, before, run.state, order, plan.driver, plan.limits)
             run.converged = whole and (moves == 0 or _settled(run, plan))
             if listener(run) or run.converged or time.perf_counter() > plan.deadline:
                 break

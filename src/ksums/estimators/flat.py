@@ -76,8 +76,8 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         depend on the machine.
 
     size_min, size_max : float, default=None
-        Hard limits on the size of each cluster: number of samples, or sum of weights. Only single samples move,
-        so the closer the limits are to n/k, the more depends on the start.
+        Hard limits on the size of each cluster: number of samples, or sum of weights. Where a limit keeps a sample
+        from moving, it may change places with another.
 
     engine : {"auto", "exact", "reference"}, default="auto"
         ``"exact"`` is Algorithm 1, compiled. ``"reference"`` is Algorithm 1 in plain NumPy, slow, for checking.
