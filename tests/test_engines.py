@@ -53,6 +53,18 @@ def test_exact_equals_reference_pass_by_pass(objective, rule, metric, kind, weig
                 assert (engine.state.sizes >= limits.low - 1e-9).all()
 
 
+@pytest.mark.parametrize("k", [20, 25])
+@pytest.mark.parametrize(("objective", "rule"), RULES)
+def test_equal_rows_settle(objective, rule, k, rng):
+    """Rows that are copies of each other: what looks like a gain is rounding, and nobody moves for it."""
+    X = rng.standard_normal((20, 5))[rng.integers(0, 20, 400)]
+    labels, orders = start(400, k, rng)
+    for kernel in ("reference", "rows", "columns", "panels"):
+        made = {"reference": True} if kernel == "reference" else {"kernel": kernel}
+        _, moves = run_passes(engine_for(X, labels, k, objective=objective, rule=rule, **made), orders * 3)
+        assert moves[-1] == 0, kernel
+
+
 def all_data(rng, dtype):
     """Ordinary data, data full of equal rows, and a grid full of equal distances."""
     for n, d, k in SHAPES:

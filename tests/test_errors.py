@@ -27,6 +27,7 @@ PARAMETERS = [
     ({"init": np.full(30, 3)}, "integers 0 … 2; got 3 … 3"),
     ({"init": np.full(30, 0.5)}, "must hold integers"),
     ({"init": np.full((3, 4), np.nan)}, "init as centres must be finite"),
+    ({"init": np.full((3, 4), 1e200)}, "init as centres must hold values up to 1e[+]140"),
     ({"init": np.full((3, 4), "a")}, "init as centres must hold numbers"),
     ({"n_init": 0}, "n_init must be"),
     ({"max_iter": 0}, "max_iter must be"),
@@ -60,6 +61,7 @@ DATA = [
     (sparse.csr_array(WITH_NAN), ValueError, "contains NaN, first in row 17, column 2"),
     (WITH_INF, ValueError, "contains infinity, first in row 3, column 1"),
     (X * 1e200, ValueError, "values up to .* whose squares leave the range of float64.*divide X by a constant"),
+    (np.float32(X * 1e38), ValueError, "accepts float32 up to 1e[+]37"),
     (X[:, 0], ValueError, "Reshape your data"),
     (X[None], ValueError, "dim 3"),
     (X.astype(complex), ValueError, "Complex data not supported.*pass X.real"),
@@ -84,6 +86,8 @@ WEIGHTS = [
     (np.zeros(30), "all sample weights are zero"),
     (np.ones(29), "one weight for each of the 30 rows of X; got 29"),
     (np.ones((30, 2)), r"got shape \(30, 2\)"),
+    (np.full(30, 1e-170), "must lie between 1e-12 and 1e[+]12; got 1e-170 … 1e-170. Multiply them by a constant"),
+    (np.where(np.arange(30) == 4, 1e20, 1.0), "got 1 … 1e[+]20"),
     ((np.arange(30) < 2).astype(float), "only 2 of 30 rows have a weight above zero.*n_clusters=3"),
 ]
 
@@ -111,6 +115,13 @@ def test_too_few_rows_with_a_direction():
         KSums(3, metric="cosine").fit(few)
 
 
+def test_rows_without_a_direction_and_limited_sizes():
+    some = X.copy()
+    some[[4, 9]] = 0
+    with pytest.raises(ValueError, match=r"2 rows of X are all zeros \(first row 4\).*drop these rows"):
+        KSums(3, metric="cosine", size_max=20).fit(some)
+
+
 def test_new_data_of_another_width():
     model = KSums(3, random_state=0).fit(X)
     for method in (model.predict, model.transform, model.score):
@@ -125,6 +136,8 @@ def test_measures():
         metrics.distortion(X, np.zeros(30), metric="l1")
     with pytest.raises(ValueError, match="inconsistent"):
         metrics.pairwise(X, np.zeros(29))
+    with pytest.raises(ValueError, match="divide X by a constant"):
+        metrics.distortion(X * 1e200, np.zeros(30))
     with pytest.raises(ValueError, match="sample_weight must be"):
         metrics.pairwise(X, np.zeros(30), sample_weight=np.zeros(30))
     with pytest.raises(ValueError, match="inconsistent"):

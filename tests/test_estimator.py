@@ -155,12 +155,11 @@ def test_cosine_looks_at_directions_only(rng):
 
 
 @pytest.mark.parametrize("objective", ["distortion", "pairwise"])
-@pytest.mark.parametrize("limits", [{}, {"size_max": 40}])
-def test_rows_of_zeros_under_cosine_are_kept_and_pull_nobody(objective, limits, rng):
+def test_rows_of_zeros_under_cosine_are_kept_and_pull_nobody(objective, rng):
     X = rng.standard_normal((60, 5))
     with_zeros = np.insert(X, [0, 17, 17, 60], 0.0, axis=0)
     zeros = np.flatnonzero((with_zeros == 0).all(axis=1))
-    given = {"n_clusters": 4, "metric": "cosine", "objective": objective, "max_iter": 30, **limits}
+    given = {"n_clusters": 4, "metric": "cosine", "objective": objective, "max_iter": 30}
     start = np.arange(60) % 4
     model = KSums(init=np.insert(start, [0, 17, 17, 60], 0), random_state=0, **given)
     with pytest.warns(UserWarning, match=r"4 rows of X are all zeros.*rows 0, 18, 19, 63\)"):
@@ -168,7 +167,7 @@ def test_rows_of_zeros_under_cosine_are_kept_and_pull_nobody(objective, limits, 
     plain = KSums(init=start, random_state=0, **given).fit(X)
     np.testing.assert_array_equal(np.delete(model.labels_, zeros), plain.labels_)
     assert model.sizes_.sum() == 64
-    assert model.sizes_.max() <= limits.get("size_max", 64)
+    assert (model.labels_[zeros] == 0).all()
     np.testing.assert_allclose(model.composites_, plain.composites_)
     assert model.predict(np.zeros((1, 5))).tolist() == [0]
 
@@ -191,7 +190,28 @@ def test_as_many_clusters_as_rows(rng):
     assert KSums(1).fit(X).sizes_.tolist() == [20]
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1e30])
+@pytest.mark.parametrize("given", [{}, {"objective": "pairwise"}, {"rule": "released"}])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e7])
+def test_records_are_in_the_units_of_the_data(scale, given, blobs):
+    model = KSums(5, random_state=0, **given).fit(blobs * scale)
+    best = min(model.history_, key=lambda record: record.objective)
+    assert best.distortion == pytest.approx(model.distortion_)
+    assert best.pairwise == pytest.approx(model.pairwise_)
+
+
+def test_distances_far_from_the_origin(blobs):
+    model = KSums(5, random_state=0).fit(blobs + 1e7)
+    assert (model.transform(blobs + 1e7).min(axis=1) ** 2).sum() == pytest.approx(model.inertia_, rel=1e-6)
+
+
+def test_cosine_of_rows_of_very_different_lengths(rng):
+    X = rng.standard_normal((90, 4))
+    lengths = np.repeat([1e-170, 1.0, 1e130], 30)[:, None]
+    labels = KSums(6, metric="cosine", random_state=0).fit(X * lengths).labels_
+    np.testing.assert_array_equal(labels, KSums(6, metric="cosine", random_state=0).fit(X).labels_)
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e-30, 1e30])
 def test_magnitudes_that_float32_cannot_square(scale, rng):
     X = (rng.standard_normal((200, 12)) * scale).astype(np.float32)
     model = KSums(20, random_state=0).fit(X)

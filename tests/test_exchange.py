@@ -63,6 +63,25 @@ def test_exchanges_keep_the_limits_and_pay(objective, rule, metric, weighted, ki
     assert min(values) <= values[0]
 
 
+@pytest.mark.parametrize("objective", ["distortion", "pairwise"])
+@pytest.mark.parametrize("seed", range(10))
+def test_exchanges_of_unequal_weights_pay_too(objective, seed):
+    """Checked after each exchange pass by the invariants."""
+    rng = np.random.default_rng(seed)
+    X, weights = rng.standard_normal((60, 2)), rng.choice([1.0, 2.0, 5.0], 60)
+    share = weights.sum() / 4
+    model = KSums(4, objective=objective, size_min=share - 3, size_max=share + 3, random_state=seed)
+    model.fit(X, sample_weight=weights)
+    values = [record.objective for record in model.history_]
+    assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(values))
+
+
+def test_no_exchange_where_everybody_is_free(rng):
+    rows, driver = prepare(rng.standard_normal((60, 3)), "l2"), driver_for("distortion", "l2", "hartigan")
+    state = states.build(rows, np.arange(60) % 4, 4)
+    assert exchange_pass(rows, state, driver, Limits(np.ones(4), np.full(4, 60.0))) == 0
+
+
 def test_tight_limits_still_find_a_good_clustering(rng):
     """Where no single move is possible, most of what random labels lose is won back."""
     X = np.concatenate([rng.standard_normal((100, 2)) + np.array([8 * i, 0]) for i in range(4)])

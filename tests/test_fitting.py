@@ -12,6 +12,8 @@ from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 
 from ksums import KSums, PassRecord, metrics
+from ksums.seeding import first_labels
+from ksums.state import reallocate
 
 
 @pytest.fixture
@@ -108,6 +110,37 @@ def test_ctrl_c_in_the_middle_of_a_pass(engine, rng, monkeypatch):
     assert model.distortion_ == pytest.approx(metrics.distortion(X, model.labels_))
 
 
+def test_ctrl_c_in_a_later_run_keeps_the_earlier_ones(X, monkeypatch):
+    seeded = []
+
+    def interrupted(*arguments):
+        seeded.append(arguments)
+        if len(seeded) == 2:
+            raise KeyboardInterrupt
+        return first_labels(*arguments)
+
+    monkeypatch.setattr("ksums.fitting.first_labels", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = KSums(20, n_init=3, random_state=0).fit(X)
+    assert model.converged_
+    assert len(seeded) == 2
+
+
+def test_ctrl_c_between_the_two_moves_of_an_exchange_keeps_the_limits(X, monkeypatch):
+    calls = []
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) == 6:  # the second half of the third exchange, or a step back
+            raise KeyboardInterrupt
+        reallocate(*arguments)
+
+    monkeypatch.setattr("ksums.exchange.reallocate", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = KSums(20, size_min=20, size_max=20, random_state=0).fit(X)
+    assert model.sizes_.tolist() == [20] * 20
+
+
 # ------------------------------------------------------------------------------------------- callbacks
 def test_functions_are_told_each_pass_and_may_stop(X):
     told = []
@@ -163,6 +196,28 @@ def test_several_runs_are_tasks_of_their_own(X):
     KSums(5, n_init=2, max_iter=2, tol=0, callbacks=[recorder], random_state=0).fit(X)
     run = ["begin run", *["begin pass", "end pass"] * 2, "end run"]
     assert recorder.events == ["setup", "begin fit", *run, *run, "end fit", "teardown"]
+
+
+def test_a_callback_may_stop_between_runs(X):
+    class StopAfterRun(Recorder):
+        def on_fit_task_end(self, estimator, context):
+            self.events.append(f"end {context.task_name}")
+            return context.task_name == "run"
+
+    recorder = StopAfterRun()
+    KSums(5, n_init=3, max_iter=2, tol=0, callbacks=[recorder], random_state=0).fit(X)
+    assert recorder.events.count("end run") == 1
+
+
+def test_a_callback_that_fails_fails_the_fit_and_is_torn_down(X):
+    class Failing(Recorder):
+        def on_fit_task_end(self, estimator, context):
+            raise OSError("disk full")
+
+    recorder = Failing()
+    with pytest.raises(OSError, match="disk full"):
+        KSums(5, callbacks=[recorder], random_state=0).fit(X)
+    assert recorder.events[-1] == "teardown"
 
 
 def test_scikit_learns_own_callbacks(X, capsys):

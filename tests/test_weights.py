@@ -78,6 +78,26 @@ def test_weight_zero_is_as_good_as_absent(metric, rng):
     assert model.sizes_.sum() == weights.sum()
 
 
+def test_rows_of_weight_zero_do_not_even_shift_the_others(rng):
+    X = np.concatenate([rng.normal(c, 0.1, (20, 3)) for c in (0, 1, 2)] + [np.full((1, 3), 1e10)]).astype(np.float32)
+    weights = np.r_[np.ones(60), 0]
+    model = KSums(3, random_state=0).fit(X, sample_weight=weights)
+    assert sorted(model.sizes_) == [20, 20, 20]
+
+
+@pytest.mark.parametrize("objective", ["distortion", "pairwise"])
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+@pytest.mark.parametrize("k", [4, 20])
+def test_weights_that_float32_cannot_hold(objective, metric, k, rng):
+    """The sums stay those of the labels (checked after each pass), whatever the type of the data."""
+    X, weights = rng.standard_normal((300, 5)).astype(np.float32), np.exp(3 * rng.standard_normal(300))
+    model = KSums(k, objective=objective, metric=metric, init="random-labels", random_state=0)
+    model.fit(X, sample_weight=weights)
+    np.testing.assert_allclose(model.sizes_, np.bincount(model.labels_, weights))
+    best = min(model.history_, key=lambda record: record.objective)
+    assert best.distortion == pytest.approx(model.distortion_, rel=1e-4)
+
+
 def test_score_is_weighted(blobs, rng):
     model = KSums(5, random_state=0).fit(blobs)
     weights = rng.integers(0, 4, len(blobs))

@@ -34,27 +34,42 @@ def replay(
         yield states.distortion(state), states.pairwise(state)
 
 
-def check_pass(
-    rows: Rows, before: np.ndarray, state: ClusterState, order: np.ndarray, driver: Driver, limits: Limits | None
-) -> None:
-    """Raise AssertionError where the state is not that of its labels, or a monotone rule raised its objective."""
-    k = len(state.sizes)
-    fresh = states.build(rows, state.labels, k)
-    tolerance = 1e-9 if rows.dtype == np.float64 or rows.is_sparse else 1e-4
+def check_state(rows: Rows, state: ClusterState, limits: Limits | None) -> None:
+    """Raise AssertionError where the state is not that of its labels, or breaks a promise."""
+    fresh = states.build(rows, state.labels, len(state.sizes))
+    tolerance = _tolerance(rows)
     scale = max(float(fresh.norm_sums.max()), 1e-300)
     assert (fresh.counts > 0).all(), "a cluster is empty"
     assert (fresh.counts == state.counts).all(), "counts are not those of the labels"
     assert np.allclose(fresh.sizes, state.sizes, rtol=1e-9), "sizes are not those of the labels"
-    assert np.allclose(fresh.composites, state.composites, atol=tolerance * scale**0.5 * fresh.sizes.max() ** 0.5)
-    assert np.allclose(fresh.norm_sums, state.norm_sums, rtol=tolerance, atol=tolerance * scale)
+    reach = tolerance * (scale * float(fresh.sizes.max())) ** 0.5
+    assert np.allclose(fresh.composites, state.composites, atol=reach), "composites are not those of the labels"
+    assert np.allclose(fresh.norm_sums, state.norm_sums, atol=tolerance * scale), (
+        "norm sums are not those of the labels"
+    )
     if limits is not None:
         assert (fresh.sizes >= limits.low - 1e-9).all(), "a cluster is smaller than size_min"
         assert (fresh.sizes <= limits.high + 1e-9).all(), "a cluster is larger than size_max"
-    if driver.monotone:
-        start = states.build(rows, before, k)
-        last = driver.value(states.distortion(start), states.pairwise(start))
-        slack = tolerance * (last + float(fresh.norm_sums.sum() / fresh.sizes.sum()))
-        for measures in replay(rows, before, state.labels, order, k):
-            value = driver.value(*measures)
-            assert value <= last + slack, f"a move raised the objective from {last!r} to {value!r}"
-            last = value
+
+
+def check_pass(rows: Rows, before: np.ndarray, state: ClusterState, order: np.ndarray, driver: Driver) -> None:
+    """Raise AssertionError where a single move of a monotone rule raised its objective."""
+    if not driver.monotone:
+        return
+    k = len(state.sizes)
+    start = states.build(rows, before, k)
+    last = driver.value(states.distortion(start), states.pairwise(start))
+    slack = _tolerance(rows) * (last + float(start.norm_sums.sum() / start.sizes.sum()))
+    for measures in replay(rows, before, state.labels, order, k):
+        value = driver.value(*measures)
+        assert value <= last + slack, f"a move raised the objective from {last!r} to {value!r}"
+        last = value
+
+
+def check_exchange(driver: Driver, before: float, after: float) -> None:
+    """Raise AssertionError where exchanges of a monotone rule raised its objective."""
+    assert not driver.monotone or after <= before * (1 + 1e-9), f"exchanges raised it from {before!r} to {after!r}"
+
+
+def _tolerance(rows: Rows) -> float:
+    return 1e-9 if rows.dtype == np.float64 or rows.is_sparse else 1e-4

@@ -13,7 +13,10 @@ logger = logging.getLogger("ksums")
 
 @contextmanager
 def computing(n_threads: int | None) -> Iterator[int]:
-    """Limit the threads of BLAS and OpenMP, and restore them; gives the number for our own kernels to use."""
+    """Keep BLAS to one thread, and restore it; gives the number of threads for our own kernels to use.
+
+    How BLAS rounds may depend on its number of threads, and our labels must not; what takes time are the kernels.
+    """
     from numba import config
     from numba.core import event
 
@@ -25,7 +28,7 @@ def computing(n_threads: int | None) -> Iterator[int]:
         logger.info("n_threads=%d is more than the %d this process may use; taking those.", wanted, available)
         wanted = available
     notice = CompileNotice()
-    with threadpool_limits(limits=wanted), event.install_listener("numba:compile", notice):
+    with threadpool_limits(limits=1), event.install_listener("numba:compile", notice):
         yield wanted
     if notice.seconds:
         logger.info("Compiling took %.1f s.", notice.seconds)

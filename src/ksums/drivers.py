@@ -1,7 +1,8 @@
 """The driven functions: what it costs a sample to stay where it is, and to join another cluster.
 
-A sample x of weight w in cluster w moves to the cluster of least join cost if that is strictly below its stay
-cost. With C = D/n, and D, n including x for the cluster it is in:
+A sample x of weight w moves to the cluster of least join cost if that is strictly below its stay cost, by more than
+rounding can make it seem: else equal rows would change places for ever. With C = D/n, and D, n including x for the
+cluster it is in:
 
 =============  ==================================================  ========================================
 kind           stay                                                join
@@ -38,6 +39,9 @@ FAMILY, PAIRWISE, COSINE, WEIGHTED = 0, 1, 2, 3  # WEIGHTED is FAMILY for the co
 
 VANISHED = 1e-6
 """A composite this short, relative to what was added up in it, has no direction: its cosine counts as 0."""
+
+ROUNDING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
+"""How much of the terms of a cost may be rounding, by the arithmetic it was computed in."""
 
 RULES = {"online": (0.0, 0.0), "hartigan": (1.0, 1.0), "paper": (2.0, 0.0), "released": (2.0, 2.0)}
 
@@ -82,6 +86,16 @@ def stay_cost(driver: Driver, x: np.ndarray, weight: float, state: ClusterState,
         sq_length = composite @ composite
         return float(-(x @ composite) / np.sqrt(sq_length)) if sq_length > VANISHED * weight**2 else 0.0
     return float((n / (n - weight)) ** driver.q * np.sum((x - composite / n) ** 2))
+
+
+def rounding_margin(driver: Driver, x: np.ndarray, state: ClusterState, src: int) -> float:
+    """The part of the stay cost that may be rounding, in float64."""
+    n, share = state.sizes[src], ROUNDING[np.dtype(np.float64)]
+    if driver.kind == PAIRWISE:
+        return float(share * (n * (x @ x) + state.norm_sums[src]))
+    if driver.kind == COSINE:
+        return share
+    return float(share * (x @ x + state.sq_composites[src] / n**2))
 
 
 def join_costs(driver: Driver, x: np.ndarray, weight: float, state: ClusterState) -> np.ndarray:

@@ -8,67 +8,85 @@ profit of an exchange is the exact fall of the objective, as that of a move is.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
-from ksums.drivers import Driver, block_costs, join_costs, stay_cost
+from ksums.drivers import Driver, block_costs, join_costs, rounding_margin, stay_cost
 from ksums.rows import Rows
 from ksums.state import ClusterState, Limits, reallocate
 
 
 class Wishes(NamedTuple):
-    """Who wants to go where, and who would be the best to send from one cluster to another."""
+    """Who wants to go where, and who would be the best to send the other way."""
 
     eager: np.ndarray  # samples with something to gain, most first
-    target: np.ndarray  # (n,)   the cluster each sample likes best besides its own
-    gain: np.ndarray  # (n,)   what it gains there
-    sent: np.ndarray  # (k, k)  the member of one cluster that gains most, or loses least, in another
-    sent_gain: np.ndarray  # (k, k)
+    target: np.ndarray  # for each of them: the cluster it likes best besides its own,
+    gain: np.ndarray  # what the objective gains by that,
+    partner: np.ndarray  # the member of that cluster that gains most, or loses least, by coming over,
+    partner_gain: np.ndarray  # and its gain
 
 
-def exchange_pass(rows: Rows, state: ClusterState, driver: Driver, limits: Limits) -> int:
+def exchange_pass(rows: Rows, state: ClusterState, driver: Driver, limits: Limits, deadline: float = np.inf) -> int:
     """Exchange pairs of samples as long as it pays; returns the number of samples that moved."""
+    lightest = 1.0 if rows.weights is None else float(rows.weights[rows.pulling].min())
+    if (state.sizes + lightest <= limits.high).all() and (state.sizes - lightest >= limits.low).all():
+        return 0  # everybody is free to move
     wishes = _wishes(rows, state, driver)
     weights = rows.weights_of(wishes.eager)
     moved = 0
-    for i, weight in zip(wishes.eager, weights, strict=True):
-        src, dst = state.labels[i], wishes.target[i]
+    for i, weight, dst, gain, j, partner_gain in zip(
+        wishes.eager, weights, wishes.target, wishes.gain, wishes.partner, wishes.partner_gain, strict=True
+    ):
+        if time.perf_counter() > deadline:
+            break
+        src = state.labels[i]
         if state.sizes[dst] + weight <= limits.high[dst] and state.sizes[src] - weight >= limits.low[src]:
             continue  # free to move by itself, in the next pass
-        j = wishes.sent[dst, src]
-        if j < 0 or state.labels[j] != dst or wishes.gain[i] + wishes.sent_gain[dst, src] <= 0:
-            continue
-        if _exchange(rows, state, driver, limits, int(i), int(j)):
-            wishes.sent[dst, src] = -1
-            moved += 2
+        if j >= 0 and state.labels[j] == dst and state.labels[i] != dst and gain + partner_gain > 0:
+            moved += 2 * _exchange(rows, state, driver, limits, int(i), int(j))
     return moved
 
 
 def _wishes(rows: Rows, state: ClusterState, driver: Driver) -> Wishes:
     k = len(state.sizes)
     target, gain = np.zeros(rows.n, np.int64), np.full(rows.n, -np.inf)
-    sent, sent_gain = np.full((k, k), -1), np.full((k, k), -np.inf)
-    for ids in rows.blocks_of(rows.pulling):
+    for ids, gains in _gains(rows, state, driver):
+        target[ids], gain[ids] = gains.argmax(axis=1), gains.max(axis=1)
+    eager = np.flatnonzero(gain > 0)
+    eager = eager[np.argsort(-gain[eager], kind="stable")]
+    # Only the pairs of clusters that somebody wants are looked at: all k × k would be too many for large k.
+    wanted, of_sample = np.unique(target[eager] * k + state.labels[eager], return_inverse=True)
+    partner, partner_gain = np.full(len(wanted), -1), np.full(len(wanted), -np.inf)
+    bounds = np.searchsorted(wanted, np.arange(k + 1) * k)
+    for ids, gains in _gains(rows, state, driver):
         own = state.labels[ids]
-        with threadpool_limits(1, user_api="blas"):  # its rounding may depend on the number of threads
-            products = np.asarray(rows.read(ids, np.float64) @ state.composites.T)
-        stay, join = block_costs(driver, products, rows.sq_norms[ids], rows.weights_of(ids), own, state)
-        gains = stay[:, None] - join
+        for r in np.unique(own):
+            pairs = np.arange(bounds[r], bounds[r + 1])
+            if len(pairs) == 0:
+                continue
+            members = np.flatnonzero(own == r)
+            offers = gains[np.ix_(members, wanted[pairs] - r * k)]
+            best = offers.argmax(axis=0)
+            best_gain = offers[best, np.arange(len(pairs))]
+            better = best_gain > partner_gain[pairs]
+            partner[pairs[better]], partner_gain[pairs[better]] = ids[members[best[better]]], best_gain[better]
+    return Wishes(eager, target[eager], gain[eager], partner[of_sample], partner_gain[of_sample])
+
+
+def _gains(rows: Rows, state: ClusterState, driver: Driver) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For some samples at a time, what the objective gains by moving each to each cluster."""
+    for ids in rows.blocks_of(rows.pulling, len(state.sizes)):
+        own, weights = state.labels[ids], rows.weights_of(ids)
+        products = np.asarray(rows.read(ids, np.float64) @ state.composites.T)
+        stay, join = block_costs(driver, products, rows.sq_norms[ids], weights, own, state)
+        gains = weights[:, None] * (stay[:, None] - join)
         gains[np.arange(len(ids)), own] = -np.inf
         gains[state.counts[own] == 1] = -np.inf  # the last of a cluster stays
-        target[ids] = gains.argmax(axis=1)
-        gain[ids] = gains.max(axis=1)
-        for r in np.unique(own):
-            members = np.flatnonzero(own == r)
-            best = gains[members].argmax(axis=0)
-            best_gain = gains[members[best], np.arange(k)]
-            better = best_gain > sent_gain[r]
-            sent[r, better], sent_gain[r, better] = ids[members[best[better]]], best_gain[better]
-    wanting = np.flatnonzero(gain > 0)
-    return Wishes(wanting[np.argsort(-gain[wanting], kind="stable")], target, gain, sent, sent_gain)
+        yield ids, gains
 
 
 def _exchange(rows: Rows, state: ClusterState, driver: Driver, limits: Limits, i: int, j: int) -> bool:
@@ -90,9 +108,11 @@ def _exchange(rows: Rows, state: ClusterState, driver: Driver, limits: Limits, i
 
 
 def _profit(driver: Driver, x: np.ndarray, weight: float, state: ClusterState, src: int, dst: int) -> float:
+    """What moving x is worth, less what may be rounding."""
     only = slice(dst, dst + 1)
     joined = state._replace(composites=state.composites[only], sizes=state.sizes[only], norm_sums=state.norm_sums[only])
-    return stay_cost(driver, x, weight, state, src) - float(join_costs(driver, x, weight, joined)[0])
+    profit = stay_cost(driver, x, weight, state, src) - float(join_costs(driver, x, weight, joined)[0])
+    return weight * (profit - rounding_margin(driver, x, state, src))
 
 
 def _rows_of(rows: Rows, i: int, j: int) -> np.ndarray:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from ksums import checks
 from ksums import state as states
 from ksums.drivers import Driver
-from ksums.engines import make_engine
+from ksums.engines import Engine, make_engine
 from ksums.exchange import exchange_pass
 from ksums.history import PassRecord
 from ksums.rows import Rows
@@ -20,9 +21,6 @@ from ksums.state import ClusterState, Limits
 
 _PATIENCE = 3  # passes without progress after which a rule that may go up as well as down is stopped
 
-Listener = Callable[["Run"], bool]
-"""Told after each pass; answers whether to stop."""
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -30,6 +28,7 @@ class Plan:
 
     k: int
     driver: Driver
+    metric: str
     init: str | np.ndarray
     engine: str
     max_iter: int
@@ -55,58 +54,94 @@ class Run:
         return self.state.labels if self.best_labels is None else self.best_labels
 
 
+class Listener(Protocol):
+    """Who is told what happens, and may stop it: the answers of the last two say whether to."""
+
+    def run_begins(self) -> None: ...
+    def pass_begins(self) -> None: ...
+    def pass_ends(self, run: Run) -> bool: ...
+    def run_ends(self) -> bool: ...
+
+
+def fit(rows: Rows, plan: Plan, seeds: list[int], listener: Listener) -> Run:
+    """The best of several runs. After the deadline, or after Ctrl-C, no other is started."""
+    best: Run | None = None
+    for seed in seeds:
+        try:
+            listener.run_begins()
+            run = fit_once(rows, plan, np.random.default_rng(seed), listener)
+            stop = listener.run_ends()
+        except KeyboardInterrupt:  # before there was a first state
+            if best is None:
+                raise
+            best.interrupted = True
+            break
+        if best is None or run.best < best.best:
+            best = run
+        if stop or run.interrupted or time.perf_counter() > plan.deadline:
+            best.interrupted |= run.interrupted
+            break
+    assert best is not None
+    return best
+
+
 def fit_once(rows: Rows, plan: Plan, rng: np.random.Generator, listener: Listener) -> Run:
     """Algorithm 1: from first labels, pass after pass, until a stop rule holds.
 
     Interrupted by Ctrl-C, it returns what it has.
     """
     started = time.perf_counter()
-    k = plan.k
-    labels = first_labels(plan.init, rows, k, plan.limits, rng, plan.n_threads)
+    k, driver = plan.k, plan.driver
+    labels = first_labels(plan.init, rows, k, plan.metric, plan.limits, rng, plan.n_threads)
     run = Run(states.build(rows, labels, k))
-    _keep_best(run, plan.driver, _objective(run.state, plan.driver))
+    _keep_best(run, driver, _objective(run.state, driver))
     limits = plan.limits or Limits(np.zeros(k), np.full(k, np.inf))
-    engine = make_engine(plan.engine, rows, run.state, plan.driver, limits, plan.n_threads)
+    engine = make_engine(plan.engine, rows, run.state, driver, limits, plan.n_threads)
     try:
         while len(run.records) < plan.max_iter:
+            listener.pass_begins()
             order = rows.pulling[rng.permutation(len(rows.pulling))]
-            before = run.state.labels.copy() if checks.switched_on() else None
             moves, whole = 0, True
             try:
-                for moved in engine.visit(order):
+                for moved in _pass(engine, rows, run.state, plan, order):
                     moves += moved
                     if time.perf_counter() > plan.deadline:
                         whole = False
                         break
-                states.renew_sq_composites(run.state)
-                if before is not None:
-                    checks.check_pass(rows, before, run.state, order, plan.driver, plan.limits)
-                if plan.limits is not None and whole:
-                    moves += exchange_pass(rows, run.state, plan.driver, plan.limits)
-            finally:  # an interrupted pass counts: the state is whole between two blocks
-                states.renew_sq_composites(run.state)
-                _record(run, plan.driver, moves, started)
-            run.converged = whole and (moves == 0 or _settled(run, plan))
-            if listener(run) or run.converged or time.perf_counter() > plan.deadline:
+            except KeyboardInterrupt:  # the labels are whole at any time; the sums perhaps not
+                run.state = states.build(rows, run.state.labels, k)
+                run.interrupted = True
+            states.renew_sq_composites(run.state)
+            _record(run, rows, driver, moves, started)
+            run.converged = whole and not run.interrupted and (moves == 0 or _settled(run, plan))
+            if run.interrupted or listener.pass_ends(run) or run.converged or time.perf_counter() > plan.deadline:
                 break
     except KeyboardInterrupt:
         run.interrupted = True
     return run
 
 
-def fit(rows: Rows, plan: Plan, seeds: list[int], listener: Listener) -> Run:
-    """The best of several runs; runs that would start after the deadline are left out."""
-    best: Run | None = None
-    for seed in seeds:
-        run = fit_once(rows, plan, np.random.default_rng(seed), listener)
-        if best is None or run.best < best.best:
-            run.interrupted |= best is not None and best.interrupted
-            best = run
-        if run.interrupted or time.perf_counter() > plan.deadline:
-            best.interrupted |= run.interrupted
-            break
-    assert best is not None
-    return best
+def _pass(engine: Engine, rows: Rows, state: ClusterState, plan: Plan, order: np.ndarray) -> Iterator[int]:
+    """Each sample once in order; then, under size limits, exchanges. Yields the number of moves now and then."""
+    check = checks.switched_on()
+    before = state.labels.copy()
+    yield from engine.visit(order)
+    states.renew_sq_composites(state)
+    if check:
+        checks.check_state(rows, state, plan.limits)
+        checks.check_pass(rows, before, state, order, plan.driver)
+    if plan.limits is None:
+        return
+    before[:], objective = state.labels, _objective(state, plan.driver)
+    try:
+        yield exchange_pass(rows, state, plan.driver, plan.limits, plan.deadline)
+    except KeyboardInterrupt:  # between the two moves of an exchange the limits do not hold
+        state.labels[:] = before
+        raise
+    if check:
+        states.renew_sq_composites(state)
+        checks.check_state(rows, state, plan.limits)
+        checks.check_exchange(plan.driver, objective, _objective(state, plan.driver))
 
 
 def _objective(state: ClusterState, driver: Driver) -> float:
@@ -121,16 +156,16 @@ def _keep_best(run: Run, driver: Driver, objective: float) -> None:
             run.best_labels = run.state.labels.copy()
 
 
-def _record(run: Run, driver: Driver, moves: int, started: float) -> None:
+def _record(run: Run, rows: Rows, driver: Driver, moves: int, started: float) -> None:
     distortion, pairwise = states.distortion(run.state), states.pairwise(run.state)
-    objective = driver.value(distortion, pairwise)
+    objective, unit = driver.value(distortion, pairwise), rows.measure_unit
     sizes = run.state.sizes
     run.records.append(
         PassRecord(
             index=len(run.records) + 1,
-            objective=objective,
-            distortion=distortion,
-            pairwise=pairwise,
+            objective=objective * unit,
+            distortion=distortion * unit,
+            pairwise=pairwise * unit,
             moves=moves,
             smallest=float(sizes.min()),
             largest=float(sizes.max()),

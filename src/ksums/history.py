@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PassRecord:
-    """One pass over all samples. Measures come from the running sums, in float64."""
+    """One pass over all samples. Measures come from the running sums, in float64, of the rows that pull.
+
+    Rows of weight 0, and rows of zeros under cosine, pull no cluster and are left out.
+    """
 
     index: int
     """1 for the first pass."""

@@ -133,7 +133,11 @@ def _checked(X: Any, labels: Any, metric: str, sample_weight: Any) -> ClusterSum
         if not (weights >= 0).all() or not weights.any():
             raise ValueError("sample_weight must be >= 0 and not all zero.")
     names, own = np.unique(labels, return_inverse=True)
-    return cluster_sums(X, own, len(names), metric, weights)
+    with np.errstate(over="ignore"):
+        sums = cluster_sums(X, own, len(names), metric, weights)
+    if not np.isfinite(sums.pairwise):
+        raise ValueError("X holds values whose squares leave the range of float64; divide X by a constant.")
+    return sums
 
 
 def distortion(X: Any, labels: Any, *, metric: str = "l2", sample_weight: Any = None) -> float:

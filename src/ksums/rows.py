@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ksums.typing import Matrix
+from ksums.typing import Matrix, arithmetic_of
 
 _BLOCK_BYTES = 1 << 20  # rows read at a time: small enough to stay in the second-level cache
 
@@ -50,6 +50,11 @@ class Rows:
         return sparse.issparse(self.X)
 
     @property
+    def measure_unit(self) -> float:
+        """What a squared distance between finished rows is worth in the units of the data."""
+        return 1.0 if self.scaled_by_row else float(self.scales[0]) ** -2.0
+
+    @property
     def scaled_by_row(self) -> bool:
         """Whether each row has a scale of its own (cosine). A single row cannot tell, and need not."""
         return len(self.scales) > 1
@@ -60,9 +65,11 @@ class Rows:
     def block_length(self) -> int:
         return max(1, _BLOCK_BYTES // (max(self.d, 1) * self.dtype.itemsize))
 
-    def blocks_of(self, ids: np.ndarray) -> Iterator[np.ndarray]:
-        """The ids in runs short enough to read at once."""
+    def blocks_of(self, ids: np.ndarray, columns: int = 0) -> Iterator[np.ndarray]:
+        """The ids in runs short enough to read at once, and to hold ``columns`` float64 numbers for each of."""
         length = self.block_length() if not self.is_sparse else 4096
+        if columns:
+            length = max(1, min(length, _BLOCK_BYTES // columns))
         for first in range(0, len(ids), length):
             yield ids[first : first + length]
 
@@ -94,67 +101,90 @@ class Rows:
 def prepare(X: Matrix, metric: str, weights: np.ndarray | None = None) -> Rows:
     """Look through the data two or three times and say how its rows are to be read. ``X`` is finite."""
     n, d = X.shape
-    dtype: np.dtype[Any] = np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
-    everything, unknown = np.arange(n), np.empty(0)
+    dtype, everything, unknown = arithmetic_of(X), np.arange(n), np.empty(0)
 
     def rows(shift, scales, sq_norms=unknown, pulling=everything) -> Rows:
         return Rows(X, dtype, shift, scales, weights, sq_norms, pulling)
 
-    unit, shift = np.ones(1), None
-    plain = rows(None, unit)
-    if metric == "l2" and not plain.is_sparse:
-        sums = (plain.read(ids, np.float64).sum(axis=0) for ids in plain.blocks_of(everything))
-        shift = (sum(sums, np.zeros(d)) / n).astype(dtype)
-    largest, sq_norms = _largest_and_sq_norms(rows(shift, unit))
-    scales = np.array([_power_of_two_near(largest)])
-    if scales[0] != 1.0:
-        _, sq_norms = _largest_and_sq_norms(rows(shift, scales))
-    pulls = np.ones(n, bool) if weights is None else weights > 0
+    unit = np.ones(1)
+    weighty = everything if weights is None else np.flatnonzero(weights > 0)
     if metric == "cosine":
-        directed = sq_norms > (scales[0] * float(np.finfo(dtype).tiny) * 4) ** 2
-        pulls &= directed
-        scales = np.divide(scales[0], np.sqrt(sq_norms), out=np.zeros(n), where=directed)
-        sq_norms = directed.astype(np.float64)
-    return rows(shift, scales, sq_norms, np.flatnonzero(pulls))
+        lengths = _lengths(rows(None, unit))
+        # Below this a scale leaves the range of the arithmetic: such a row is zero for all that can be told.
+        directed = lengths > 4 * float(np.finfo(dtype).tiny)
+        scales = np.divide(1.0, lengths, out=np.zeros(n), where=directed)
+        return rows(None, scales, directed.astype(np.float64), weighty[directed[weighty]])
+    shift = None
+    if not sparse.issparse(X):
+        sums = (rows(None, unit).read(ids, np.float64).sum(axis=0) for ids in rows(None, unit).blocks_of(weighty))
+        shift = (sum(sums, np.zeros(d)) / len(weighty)).astype(dtype)
+    largest = max((_largest(rows(shift, unit).read(ids)) for ids in rows(shift, unit).blocks_of(weighty)), default=0.0)
+    scales = np.array([_power_of_two_near(largest, dtype)])
+    return rows(shift, scales, _sq_norms(rows(shift, scales), weighty), weighty)
 
 
 def prepare_for(X: Matrix, centres: np.ndarray, metric: str) -> tuple[Rows, np.ndarray, np.ndarray]:
-    """Rows to be compared with given centres, and the centres as those rows see them with their squared norms.
+    """Rows to be compared with given centres, and the centres as those rows see them with their squared norms."""
+    dtype, shift, scales = arithmetic_of(X), None, np.ones(1)
+    if metric == "l2":
+        if not sparse.issparse(X):
+            shift = centres.mean(axis=0, dtype=np.float64).astype(dtype)
+        scales[0] = _power_of_two_near(_largest(centres if shift is None else centres - shift), dtype)
+    rows = Rows(X, dtype, shift, scales, None, np.empty(0), np.arange(X.shape[0]))
+    return rows, *place_centres(centres, rows, metric)
+
+
+def place_centres(centres: np.ndarray, rows: Rows, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Centres from the space of the data to that of the finished rows, and their squared norms.
 
     The nearest centre is the one of least ``sq_norms − 2 x·C``. Under cosine the centres are unit vectors whose
     squared norms count as 0, so that is the one of largest cosine, whatever the lengths of the rows.
     """
-    dtype: np.dtype[Any] = np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
     centres = centres.astype(np.float64)
-    shift, scales = None, np.ones(1)
+    dtype = np.float64 if rows.is_sparse else rows.dtype
     if metric == "cosine":
         lengths = np.linalg.norm(centres, axis=1, keepdims=True)
-        centres = centres / np.where(lengths > 0, lengths, 1.0)
-        sq_norms = np.zeros(len(centres))
-    else:
-        if not sparse.issparse(X):
-            shift = centres.mean(axis=0).astype(dtype)
-            centres = centres - shift
-        scales[0] = _power_of_two_near(float(np.abs(centres).max()))
-        centres = centres * scales[0]
-        sq_norms = np.einsum("rt,rt->r", centres, centres)
-    rows = Rows(X, dtype, shift, scales, None, np.empty(0), np.arange(X.shape[0]))
-    return rows, centres.astype(np.float64 if rows.is_sparse else dtype), sq_norms
+        return (centres / np.where(lengths > 0, lengths, 1.0)).astype(dtype), np.zeros(len(centres))
+    if rows.shift is not None:
+        centres = centres - rows.shift
+    centres = centres * rows.scales[0]
+    return centres.astype(dtype), np.einsum("rt,rt->r", centres, centres)
 
 
-def _largest_and_sq_norms(rows: Rows) -> tuple[float, np.ndarray]:
-    largest, sq_norms = 0.0, np.empty(rows.n)
-    for ids in rows.blocks_of(rows.pulling):
-        block = rows.read(ids).astype(np.float64, copy=False)
-        values = block.data if rows.is_sparse else block
-        largest = max(largest, float(np.abs(values).max(initial=0.0)))
-        squares = block.multiply(block).sum(axis=1) if rows.is_sparse else np.einsum("it,it->i", block, block)
-        sq_norms[ids] = squares
-    return largest, sq_norms
+def _largest(block: Matrix) -> float:
+    return float(np.abs(block.data if sparse.issparse(block) else block).max(initial=0.0))
 
 
-def _power_of_two_near(largest: float) -> float:
-    """1 for ordinary magnitudes, else the power of two that brings them near 1."""
+def _sq_norms(rows: Rows, ids: np.ndarray) -> np.ndarray:
+    """x·x of the finished rows, in float64; zero for rows without weight, which nobody asks for."""
+    sq_norms = np.zeros(rows.n)
+    for part in rows.blocks_of(ids):
+        block = rows.read(part).astype(np.float64, copy=False)
+        sq_norms[part] = block.multiply(block).sum(axis=1) if rows.is_sparse else np.einsum("it,it->i", block, block)
+    return sq_norms
+
+
+def _lengths(rows: Rows) -> np.ndarray:
+    """|x| of all rows; the largest entry is taken out first, so that squares neither overflow nor vanish."""
+    lengths = np.empty(rows.n)
+    for ids in rows.blocks_of(np.arange(rows.n)):
+        block = rows.read(ids, np.float64)
+        largest = abs(block).max(axis=1)
+        largest = largest.toarray().ravel() if rows.is_sparse else largest
+        safe = np.where(largest > 0, largest, 1.0)
+        if rows.is_sparse:
+            block.data /= np.repeat(safe, np.diff(block.indptr))
+            squares = np.asarray(block.multiply(block).sum(axis=1)).ravel()
+        else:
+            block /= safe[:, None]
+            squares = np.einsum("it,it->i", block, block)
+        lengths[ids] = largest * np.sqrt(squares)
+    return lengths
+
+
+def _power_of_two_near(largest: float, dtype: np.dtype[Any]) -> float:
+    """1 for ordinary magnitudes, else the power of two that brings them near 1, as far as the type can hold it."""
     if largest == 0.0 or 2.0**-20 < largest < 2.0**20:
         return 1.0
-    return float(2.0 ** -np.frexp(largest)[1])
+    most = 100 if dtype == np.float32 else 900
+    return float(2.0 ** np.clip(-np.frexp(largest)[1], -most, most))

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ksums.engines import nearest_centres
-from ksums.rows import Rows
+from ksums.rows import Rows, place_centres
 from ksums.state import Limits
 
 _SAMPLE = 5000  # rows that "auto" seeds from at least,
@@ -18,30 +18,33 @@ _KEPT_BYTES = 64 << 20  # rows kept ready during the rounds of k-means++
 
 
 def first_labels(
-    init: str | np.ndarray, rows: Rows, k: int, limits: Limits | None, rng: np.random.Generator, n_threads: int
+    init: str | np.ndarray,
+    rows: Rows,
+    k: int,
+    metric: str,
+    limits: Limits | None,
+    rng: np.random.Generator,
+    n_threads: int,
 ) -> np.ndarray:
     """Labels (n,) with no cluster of pulling rows empty, and all sizes within the limits if there are any."""
     labels = np.zeros(rows.n, np.int32)
     if isinstance(init, np.ndarray) and init.ndim == 1:
-        labels[:] = init
-        fill_empty(labels, rows.pulling, k, rng)
-        if limits is not None:
-            refuse_outside(labels, rows, k, limits)
-        return labels
-    if isinstance(init, str) and init == "random-labels":
+        labels[rows.pulling] = init[rows.pulling]
+    elif isinstance(init, str) and init == "random-labels":
         if limits is None or rows.weights is None:
             labels[rows.pulling] = random_labels(len(rows.pulling), k, limits is not None, rng)
         else:
             labels = place_with_room(rows, k, limits, lambda part: rng.random((len(part), k)))
     else:
-        centres = _centres(init, rows, k, rng)
-        sq_centres = np.einsum("rt,rt->r", centres, centres, dtype=np.float64)
+        centres, sq_centres = _centres(init, rows, k, metric, rng)
         labels[rows.pulling] = nearest_centres(rows, rows.pulling, centres, sq_centres, n_threads)
         if limits is not None and len(outside(labels, rows, k, limits)):
             labels = place_with_room(
                 rows, k, limits, lambda part: sq_centres - 2 * np.asarray(rows.read(part) @ centres.T, np.float64)
             )
     fill_empty(labels, rows.pulling, k, rng)
+    if limits is not None:
+        refuse_outside(labels, rows, k, limits)
     return labels
 
 
@@ -61,10 +64,12 @@ def fill_empty(labels: np.ndarray, pulling: np.ndarray, k: int, rng: np.random.G
         counts[cluster] += 1
 
 
-def _centres(init: str | np.ndarray, rows: Rows, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Centres (k, d) in the space of the finished rows."""
+def _centres(
+    init: str | np.ndarray, rows: Rows, k: int, metric: str, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Centres (k, d) in the space of the finished rows, and their squared norms."""
     if isinstance(init, np.ndarray):
-        return finish_centres(init, rows)
+        return place_centres(init, rows, metric)
     candidates = rows.pulling
     if init == "auto":
         init = "k-means++" if k <= _MOST_SEEDED else "random-points"
@@ -72,25 +77,14 @@ def _centres(init: str | np.ndarray, rows: Rows, k: int, rng: np.random.Generato
         if len(candidates) > size:
             candidates = np.sort(rng.choice(candidates, size, replace=False))
     if init == "random-points":
-        return _dense(rows.read(np.sort(rng.choice(rows.pulling, k, replace=False))))
-    return k_means_plus_plus(rows, candidates, k, rng)
-
-
-def finish_centres(centres: np.ndarray, rows: Rows) -> np.ndarray:
-    """Centres given in the space of the data, brought to where the finished rows are."""
-    centres = centres.astype(np.float64)
-    if rows.scaled_by_row:  # cosine: only directions matter
-        lengths = np.linalg.norm(centres, axis=1, keepdims=True)
-        centres = centres / np.where(lengths > 0, lengths, 1.0)
+        chosen = np.sort(rng.choice(rows.pulling, k, replace=False))
     else:
-        if rows.shift is not None:
-            centres = centres - rows.shift.astype(np.float64)
-        centres = centres * rows.scales[0]
-    return centres.astype(rows.dtype)
+        chosen = k_means_plus_plus(rows, candidates, k, rng)
+    return _dense(rows.read(chosen)), rows.sq_norms[chosen]
 
 
 def k_means_plus_plus(rows: Rows, candidates: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Greedy k-means++: each next centre is the best of a few samples drawn by weight times squared distance.
+    """Greedy k-means++, k rows: each next one is the best of a few samples drawn by weight times squared distance.
 
     Best is what leaves the least sum of squared distances to the nearest centre so far; 2 + ln k samples are
     drawn, as in scikit-learn.
@@ -129,7 +123,7 @@ def k_means_plus_plus(rows: Rows, candidates: np.ndarray, k: int, rng: np.random
         best = int(np.argmax(left <= left.min() * (1 + tie)))
         chosen[r] = candidates[drawn[best]]
         closest[:] = closer[:, best]
-    return _dense(rows.read(chosen))
+    return chosen
 
 
 def _draw(cumulated: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -140,7 +134,8 @@ def _draw(cumulated: np.ndarray, count: int, rng: np.random.Generator) -> np.nda
 
 def _keep_or_read(rows: Rows, ids: np.ndarray):
     """A function that runs through the rows in blocks: kept ready where they are few, else read each time."""
-    if len(ids) * rows.d * rows.dtype.itemsize <= _KEPT_BYTES or rows.is_sparse:
+    share = len(ids) / rows.n * (rows.X.data.nbytes + rows.X.indices.nbytes if rows.is_sparse else 0)
+    if (share if rows.is_sparse else len(ids) * rows.d * rows.dtype.itemsize) <= _KEPT_BYTES:
         kept = [rows.read(part) for part in rows.blocks_of(ids)]
         return lambda: kept
     return lambda: (rows.read(part) for part in rows.blocks_of(ids))
@@ -151,26 +146,14 @@ def _dense(block) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------------ size limits
-def limits_for(
-    size_min: float | None, size_max: float | None, rows: Rows, k: int
-) -> tuple[Limits | None, np.ndarray, np.ndarray]:
-    """Limits for the rows that pull, and where the rows without a direction go: their ids and labels.
-
-    Those rows have a weight but move nobody. They are dealt out evenly, and what they take up is taken off.
-    """
-    still = np.ones(rows.n, bool)
-    still[rows.pulling] = False
-    rigid = np.flatnonzero(still)
-    rigid = rigid[rows.weights_of(rigid) > 0]
-    labels = np.zeros(len(rigid), np.int32)
+def limits_for(size_min: float | None, size_max: float | None, rows: Rows, k: int) -> Limits | None:
+    """Limits as arrays, whole numbers where sizes are; None where there are none."""
     if size_min is None and size_max is None:
-        return None, rigid, labels
-    labels = (np.arange(len(rigid)) % k).astype(np.int32)
-    taken = np.bincount(labels, rows.weights_of(rigid), minlength=k)
+        return None
     low, high = 0.0 if size_min is None else size_min, np.inf if size_max is None else size_max
     if rows.weights is None:
         low, high = np.ceil(low), np.floor(high)
-    return Limits(np.maximum(low - taken, 0.0), high - taken), rigid, labels
+    return Limits(np.full(k, float(low)), np.full(k, float(high)))
 
 
 def place_with_room(rows: Rows, k: int, limits: Limits, costs_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -182,12 +165,12 @@ def place_with_room(rows: Rows, k: int, limits: Limits, costs_of: Callable[[np.n
     weights = np.ones(rows.n) if rows.weights is None else rows.weights
     regret = np.zeros(rows.n)
     if k > 1:
-        for part in rows.blocks_of(ids):
+        for part in rows.blocks_of(ids, k):
             two = np.partition(costs_of(part), 1, axis=1)
             regret[part] = two[:, 1] - two[:, 0]
     order = ids[np.lexsort((ids, -regret[ids], -weights[ids]))]
     labels, sizes, left = np.zeros(rows.n, np.int32), np.zeros(k), float(weights[ids].sum())
-    for part in rows.blocks_of(order):
+    for part in rows.blocks_of(order, k):
         for i, costs in zip(part, costs_of(part), strict=True):
             open_to = sizes + weights[i] <= limits.high
             missing = np.maximum(limits.low - sizes, 0.0)

@@ -14,14 +14,17 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from ksums.typing import Matrix
+from ksums.typing import Matrix, arithmetic_of
 
 logger = logging.getLogger("ksums")
 
 NARROW = tuple(np.dtype(t) for t in ("float16", "uint8", "int8", "uint16", "int16", "bool"))
 """Kept as they are and converted a few rows at a time."""
 
-_LARGEST = 1e150  # squares of larger float64 values, summed up, leave the range of float64
+_LARGEST = {np.dtype(np.float64): 1e140, np.dtype(np.float32): 1e37}
+"""Larger values, squared and summed up, or subtracted from each other, leave the range of their type."""
+
+_WEIGHTS = 1e-12, 1e12  # squares of weights are added up: far smaller beside far larger ones would be lost
 
 RULE_NAMES = ("auto", "paper", "released", "hartigan", "online")
 INIT_NAMES = ("auto", "random-labels", "k-means++", "random-points")
@@ -156,10 +159,11 @@ def _check_values(name: str, X: Matrix) -> None:
                 f"Input X contains {what}, first in row {row}, column {column}, and {name} does not accept it; "
                 "drop such rows or fill them in (for example with sklearn.impute.SimpleImputer)."
             )
-        if values.dtype == np.float64 and block.size and float(np.abs(block).max()) > _LARGEST:
+        allowed = _LARGEST.get(values.dtype, np.inf)
+        if block.size and float(np.abs(block).max()) > allowed:
             raise ValueError(
                 f"Input X holds values up to {float(np.abs(block).max()):.3g}, whose squares leave the range of "
-                f"float64; {name} accepts values up to {_LARGEST:g}: divide X by a constant."
+                f"float64; {name} accepts {values.dtype} up to {allowed:g}: divide X by a constant."
             )
 
 
@@ -185,6 +189,12 @@ def check_weights(estimator: Any, sample_weight: Any, n: int) -> np.ndarray | No
         )
     if not weights.any():
         raise ValueError(f"{name}: all sample weights are zero; at least n_clusters of them must be above zero.")
+    positive = weights[weights > 0]
+    if positive.min() < _WEIGHTS[0] or positive.max() > _WEIGHTS[1]:
+        raise ValueError(
+            f"{name}: sample weights other than 0 must lie between {_WEIGHTS[0]:g} and {_WEIGHTS[1]:g}; got "
+            f"{positive.min():g} … {positive.max():g}. Multiply them by a constant: only their ratios matter."
+        )
     return None if (weights == 1).all() else weights
 
 
@@ -223,9 +233,18 @@ def check_sizes(estimator: Any, total: float, weights: np.ndarray | None, k: int
         )
 
 
-def check_init(estimator: Any, n: int, d: int, k: int) -> str | np.ndarray:
+def check_directions(estimator: Any, empty: np.ndarray) -> None:
+    """Rows of zeros under cosine belong nowhere in particular: not where sizes are limited."""
+    if len(empty) and (estimator.size_min is not None or estimator.size_max is not None):
+        raise ValueError(
+            f"{type(estimator).__name__}: {len(empty)} rows of X are all zeros (first row {empty[0]}) and belong to no "
+            "cluster under metric='cosine', so size_min and size_max cannot be kept with them; drop these rows."
+        )
+
+
+def check_init(estimator: Any, X: Matrix, k: int) -> str | np.ndarray:
     """The ``init`` parameter: a name, labels (n,) as int32, or centres (k, d) as float64."""
-    init, name = estimator.init, type(estimator).__name__
+    init, name, (n, d) = estimator.init, type(estimator).__name__, X.shape
     if isinstance(init, str):
         return init
     array = np.asarray(init.toarray() if sparse.issparse(init) else init)
@@ -244,6 +263,9 @@ def check_init(estimator: Any, n: int, d: int, k: int) -> str | np.ndarray:
             raise ValueError(f"{name}: init as centres must hold numbers; got dtype {array.dtype}.") from error
         if not np.isfinite(centres).all():
             raise ValueError(f"{name}: init as centres must be finite; it holds NaN or infinity.")
+        allowed = _LARGEST[arithmetic_of(X)]
+        if (largest := np.abs(centres).max()) > allowed:
+            raise ValueError(f"{name}: init as centres must hold values up to {allowed:g}, like X; got {largest:.3g}.")
         return centres
     raise ValueError(
         f"{name}: init as an array must be labels of shape ({n},) or centres of shape ({k}, {d}); "

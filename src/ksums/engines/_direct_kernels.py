@@ -14,10 +14,10 @@ from ksums.drivers import COSINE, WEIGHTED
 from ksums.engines._jit import helper, helper_reordering, kernel
 from ksums.engines._score_kernels import (
     cosine_score,
+    cost_to_beat,
     may_leave,
     reallocate_if_better,
     row_dot,
-    stay_cost,
     weighted_score,
 )
 from ksums.engines._vectors import fma
@@ -69,7 +69,7 @@ def _products_by_columns(
 
 
 @helper
-def _score_all(
+def score_all(
     rule,  # IN
     state,  # IN
     fast,  # IN
@@ -99,7 +99,7 @@ def _score_all(
 
 
 @helper
-def _least(
+def least_score(
     scores,  # IN   (padded k,)
     least,  # OUT  (RUN,)  work space
     bound,  # IN   the cost to beat
@@ -124,13 +124,6 @@ def _least(
     return r
 
 
-@helper
-def _stay(rule, state, src, sq_norm, weight, from_src):
-    return stay_cost(
-        rule, state.sizes[src], state.sq_composites[src], state.norm_sums[src], float(sq_norm), weight, from_src
-    )
-
-
 @kernel
 def rows_block(
     rule,  # IN
@@ -147,18 +140,18 @@ def rows_block(
     moves = 0
     for row in range(count):
         src = state.labels[block.ids[row]]
-        weight, sq_norm = block.weights[row], block.sq_norms[row]
+        weight = block.exact_weights[row]
         if not may_leave(src, weight, state, limits):
             continue
         _products_by_rows(block.rows, row, fast.composites, products)
         from_src = float(products[src])
-        stay = _stay(rule, state, src, sq_norm, float(weight), from_src)
-        _score_all(rule, state, fast, limits, sq_norm, weight, products, scores)
+        to_beat = cost_to_beat(rule, src, state, block.exact_sq_norms[row], weight, from_src)
+        score_all(rule, state, fast, limits, block.sq_norms[row], block.weights[row], products, scores)
         scores[src] = np.inf
-        dst = _least(scores, least, stay)
+        dst = least_score(scores, least, to_beat)
         if dst >= 0:
             from_dst = float(products[dst])
-            moves += reallocate_if_better(rule, stay, block, row, src, dst, from_src, from_dst, state, fast)
+            moves += reallocate_if_better(rule, to_beat, block, row, src, dst, from_src, from_dst, state, fast)
     return moves
 
 
@@ -179,18 +172,18 @@ def columns_block(
     moves = 0
     for row in range(count):
         src = state.labels[block.ids[row]]
-        weight, sq_norm = block.weights[row], block.sq_norms[row]
+        weight = block.exact_weights[row]
         if not may_leave(src, weight, state, limits):
             continue
         from_src = float(row_dot(block.rows, row, fast.composites, src))
-        stay = _stay(rule, state, src, sq_norm, float(weight), from_src)
+        to_beat = cost_to_beat(rule, src, state, block.exact_sq_norms[row], weight, from_src)
         _products_by_columns(block.rows, row, columns, products)
-        _score_all(rule, state, fast, limits, sq_norm, weight, products, scores)
+        score_all(rule, state, fast, limits, block.sq_norms[row], block.weights[row], products, scores)
         scores[src] = np.inf
-        dst = _least(scores, least, stay)
+        dst = least_score(scores, least, to_beat)
         if dst >= 0:
             from_dst = float(row_dot(block.rows, row, fast.composites, dst))
-            if reallocate_if_better(rule, stay, block, row, src, dst, from_src, from_dst, state, fast):
+            if reallocate_if_better(rule, to_beat, block, row, src, dst, from_src, from_dst, state, fast):
                 moves += 1
                 for t in range(columns.shape[0]):
                     columns[t, src] = fast.composites[src, t]

@@ -1,4 +1,4 @@
-"""The two ways this package compiles a function, and nothing else."""
+"""The ways this package compiles a function, and nothing else."""
 
 from __future__ import annotations
 

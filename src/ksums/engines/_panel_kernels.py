@@ -18,7 +18,7 @@ import numpy as np
 
 from ksums.drivers import FAMILY, PAIRWISE
 from ksums.engines._jit import helper, kernel
-from ksums.engines._score_kernels import finish_score, may_leave, reallocate_if_better, row_dot, stay_cost
+from ksums.engines._score_kernels import cost_to_beat, finish_score, may_leave, reallocate_if_better, row_dot
 from ksums.engines._threads import wait_for_all
 from ksums.engines._vectors import (
     CLUSTERS,
@@ -219,18 +219,16 @@ def _decide(
     moves = np.int64(0)
     for lane in range(min(width, last - first)):
         src, row = own[lane], first + lane
-        weight, sq_norm = float(block.weights[row]), float(block.sq_norms[row])
+        weight, sq_norm = block.exact_weights[row], block.exact_sq_norms[row]
         if not may_leave(src, weight, state, limits):
             continue
         from_src = float(row_dot(block.rows, row, fast.composites, src))
-        stay = stay_cost(
-            rule, state.sizes[src], state.sq_composites[src], state.norm_sums[src], sq_norm, weight, from_src
-        )
-        dst = best_cluster(scores, minima, tile, lane, stay)
+        to_beat = cost_to_beat(rule, src, state, sq_norm, weight, from_src)
+        dst = best_cluster(scores, minima, tile, lane, to_beat)
         if dst < 0:
             continue
         from_dst = float(row_dot(block.rows, row, fast.composites, dst))
-        if reallocate_if_better(rule, stay, block, row, src, dst, from_src, from_dst, state, fast):
+        if reallocate_if_better(rule, to_beat, block, row, src, dst, from_src, from_dst, state, fast):
             moves += 1
             if lane + 1 < width:
                 _rescore_pair(

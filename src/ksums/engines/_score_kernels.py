@@ -1,4 +1,4 @@
-"""The driven functions as the compiled kernels see them, and the one compiled function that moves a sample.
+"""The driven functions as the compiled kernels see them, and how they move a sample.
 
 For one sample and one cluster, P = x·D_v is all that depends on both. Most join costs are affine in P with
 coefficients that change only when the cluster changes (``drivers.py`` has the formulas in plain form):
@@ -38,8 +38,10 @@ class Block(NamedTuple):
     """Rows in visiting order, ready for arithmetic, with room behind them for whole panels."""
 
     rows: np.ndarray  # (count + padding, d)
-    sq_norms: np.ndarray  # (count + padding,)
-    weights: np.ndarray  # (count + padding,)
+    sq_norms: np.ndarray  # (count + padding,)  rounded like the rows, for the scan
+    weights: np.ndarray  # (count + padding,)  the same
+    exact_sq_norms: np.ndarray  # (count + padding,)  float64, for the sums
+    exact_weights: np.ndarray  # (count + padding,)
     ids: np.ndarray  # (count + padding,)  which samples they are
 
 
@@ -49,6 +51,7 @@ class Rule(NamedTuple):
     kind: int
     p: float
     q: float
+    rounding: float  # see ``drivers.ROUNDING``
     heaviest: float  # heaviest weight where sizes have an upper limit, else 0: then no cluster is ever full
 
 
@@ -74,23 +77,26 @@ def power(ratio, exponent):
 
 
 @helper
-def stay_cost(rule, n, composite_sq, norm_sum, sq_norm, weight, product):
-    """Cost of a sample where it is; ``product`` is x·D_w with the sample in D_w."""
+def cost_to_beat(rule, src, state, sq_norm, weight, product):
+    """Stay cost of a sample in cluster ``src``, less what may be rounding; ``product`` is x·D_src, x included."""
+    n, composite_sq = state.sizes[src], state.sq_composites[src]
     if rule.kind == PAIRWISE:
-        return n * sq_norm - 2.0 * product + norm_sum
+        terms = n * sq_norm + state.norm_sums[src]
+        return terms - 2.0 * product - rule.rounding * terms
     if rule.kind == COSINE:
         if composite_sq <= VANISHED * weight * weight:
-            return 0.0
-        return -product * abs(product) / composite_sq
-    distance = sq_norm - 2.0 * product / n + composite_sq / (n * n)
-    return power(n / (n - weight), rule.q) * distance
+            return -rule.rounding
+        return -product * abs(product) / composite_sq - rule.rounding
+    terms = sq_norm + composite_sq / (n * n)
+    return power(n / (n - weight), rule.q) * (terms - 2.0 * product / n) - rule.rounding * terms
 
 
 @helper
-def join_cost(rule, n, composite_sq, norm_sum, sq_norm, weight, product):
-    """Cost of a sample in a cluster it would join; ``product`` is x·D_v without the sample."""
+def join_cost(rule, dst, state, sq_norm, weight, product):
+    """Cost of a sample in cluster ``dst`` if it joins; ``product`` is x·D_dst without the sample."""
+    n, composite_sq = state.sizes[dst], state.sq_composites[dst]
     if rule.kind == PAIRWISE:
-        return n * sq_norm - 2.0 * product + norm_sum
+        return n * sq_norm - 2.0 * product + state.norm_sums[dst]
     if rule.kind == COSINE:
         inner = product + weight
         total = composite_sq + weight * weight
@@ -168,7 +174,7 @@ def move_sums(
 @helper
 def reallocate_if_better(
     rule,  # IN
-    stay,  # IN     stay cost
+    to_beat,  # IN     stay cost, less rounding
     block,  # IN
     row,  # IN     the sample's row in the block
     src,  # IN     its cluster
@@ -182,9 +188,8 @@ def reallocate_if_better(
 
     The scan that found ``dst`` rounds as its data type does. Here both costs are taken alike, in float64.
     """
-    weight, sq_norm = float(block.weights[row]), float(block.sq_norms[row])
-    join = join_cost(rule, state.sizes[dst], state.sq_composites[dst], state.norm_sums[dst], sq_norm, weight, from_dst)
-    if not join < stay:
+    weight, sq_norm = block.exact_weights[row], block.exact_sq_norms[row]
+    if not join_cost(rule, dst, state, sq_norm, weight, from_dst) < to_beat:
         return False
     rows = block.rows
     for t in range(rows.shape[1]):

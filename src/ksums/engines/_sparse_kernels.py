@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.engines._direct_kernels import _least, _score_all, _stay
+from ksums.engines._direct_kernels import least_score, score_all
 from ksums.engines._jit import helper, kernel
-from ksums.engines._score_kernels import join_cost, may_leave, move_sums
+from ksums.engines._score_kernels import cost_to_beat, join_cost, may_leave, move_sums
 
 
 class SparseBlock(NamedTuple):
@@ -58,16 +58,11 @@ def sparse_block(
         if not may_leave(src, weight, state, limits):
             continue
         _products(block, row, state.composites, products)
-        stay = _stay(rule, state, src, sq_norm, weight, products[src])
-        _score_all(rule, state, fast, limits, sq_norm, weight, products, scores)
+        to_beat = cost_to_beat(rule, src, state, sq_norm, weight, products[src])
+        score_all(rule, state, fast, limits, sq_norm, weight, products, scores)
         scores[src] = np.inf
-        dst = _least(scores, least, stay)
-        if dst < 0:
-            continue
-        join = join_cost(
-            rule, state.sizes[dst], state.sq_composites[dst], state.norm_sums[dst], sq_norm, weight, products[dst]
-        )
-        if not join < stay:
+        dst = least_score(scores, least, to_beat)
+        if dst < 0 or not join_cost(rule, dst, state, sq_norm, weight, products[dst]) < to_beat:
             continue
         for at in range(block.indptr[row], block.indptr[row + 1]):
             pull, t = weight * block.data[at], block.indices[at]

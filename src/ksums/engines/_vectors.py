@@ -12,7 +12,8 @@ A panel is a group of samples, transposed: ``panel[t, lane]`` is coordinate ``t`
 
     registers:   CLUSTERS × VECTORS accumulators + VECTORS panel vectors + 1 broadcast coordinate
 
-``USE_VECTORS`` says whether this CPU is served. Where it is not, the direct kernels run and the log says so.
+``USE_VECTORS`` says whether passes are worth running this way on this CPU. Where they are not, the direct kernels run
+and the log says so.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ksums.drivers import FAMILY, WEIGHTED, Driver
+from ksums.drivers import FAMILY, ROUNDING, WEIGHTED, Driver
 from ksums.engines import _vectors
 from ksums.engines._direct_kernels import RUN, columns_block, rows_block
 from ksums.engines._panel_kernels import Panels, panel_block
@@ -63,6 +63,7 @@ class ExactEngine:
             WEIGHTED if driver.kind == FAMILY and rows.weights is not None else driver.kind,
             driver.p,
             driver.q,
+            ROUNDING[np.dtype(np.float64) if rows.is_sparse else rows.dtype],
             heaviest if np.isfinite(limits.high).any() else 0.0,
         )
         dtype = np.dtype(np.float64) if rows.is_sparse else rows.dtype
@@ -108,10 +109,10 @@ class ExactEngine:
         count, block = len(ids), self._block
         assert block is not None
         self.rows.read(ids, self.dtype, out=block.rows[:count])
-        block.sq_norms[:count] = self.rows.sq_norms[ids]
+        block.sq_norms[:count] = block.exact_sq_norms[:count] = self.rows.sq_norms[ids]
         block.ids[:count] = ids
         if self.rows.weights is not None:
-            block.weights[:count] = self.rows.weights[ids]
+            block.weights[:count] = block.exact_weights[:count] = self.rows.weights[ids]
         return block
 
     def _read_sparse(self, ids: np.ndarray) -> SparseBlock:
@@ -136,6 +137,8 @@ class ExactEngine:
             np.zeros((length, self.rows.d), self.dtype),
             np.zeros(length, self.dtype),
             np.ones(length, self.dtype),
+            np.zeros(length),
+            np.ones(length),
             np.zeros(length, np.int64),
         )
 

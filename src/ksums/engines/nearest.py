@@ -63,7 +63,7 @@ def nearest_centres(
     labels = np.empty(len(ids), np.int32)
     if rows.is_sparse:
         first = 0
-        for part in rows.blocks_of(ids):
+        for part in rows.blocks_of(ids, len(centres)):
             products = rows.read(part, np.float64) @ centres.T
             labels[first : first + len(part)] = np.argmin(sq_centres - 2 * products, axis=1)
             first += len(part)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
-from ksums.drivers import Driver, join_costs, stay_cost
+from ksums.drivers import Driver, join_costs, rounding_margin, stay_cost
 from ksums.rows import Rows
 from ksums.state import ClusterState, Limits, reallocate
 
@@ -39,7 +39,8 @@ class ReferenceEngine:
         costs[state.sizes + weight > limits.high] = np.inf
         costs[src] = np.inf
         dst = int(np.argmin(costs))
-        if not costs[dst] < stay_cost(self.driver, x, weight, state, src):
+        margin = rounding_margin(self.driver, x, state, src)
+        if not costs[dst] < stay_cost(self.driver, x, weight, state, src) - margin:
             return False
         reallocate(state, i, x, weight, src, dst)
         return True

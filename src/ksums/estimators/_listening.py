@@ -32,7 +32,10 @@ def check_callbacks(name: str, callbacks: Any) -> tuple[list[FitCallback], list[
 
 
 class Listening:
-    """Passes each pass on to everybody who listens; used as a context manager around the fit."""
+    """A ``fitting.Listener`` that passes on to everybody; used as a context manager around the fit.
+
+    To scikit-learn's callbacks a fit is a task with a subtask for each pass, or for each of several runs.
+    """
 
     def __init__(
         self,
@@ -42,43 +45,41 @@ class Listening:
         functions: Sequence[Callable[..., Any]],
         attributes_of: Callable[[Run], dict[str, Any]],
     ) -> None:
-        self.estimator, self.context, self.data, self.functions = estimator, context, data, functions
+        self.estimator, self.data, self.functions = estimator, data, functions
         self.attributes_of = attributes_of
         self.progress = progress_for(int(estimator.verbose), type(estimator).__name__, estimator.max_iter)
-        self.run: Run | None = None
-        self.run_context = context
+        self.fit_task = self.run_task = self.pass_task = context
 
     def __enter__(self) -> Listening:
-        self.context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        self._begin(self.fit_task)
         return self
 
     def __exit__(self, *error: Any) -> None:
         self.progress.close()
         if error[0] is None:
-            self._end_run()
-            self.context.call_on_fit_task_end(estimator=self.estimator, **self.data)
+            self._end(self.fit_task)
 
-    def __call__(self, run: Run) -> bool:
-        """After a pass: says whether anybody wants to stop."""
-        if run is not self.run:
-            self._end_run()
-            self._begin_run(run)
+    def run_begins(self) -> None:
+        if self.estimator.n_init > 1:
+            self.run_task = self.fit_task.subcontext(task_name="run", max_subtasks=self.estimator.max_iter)
+            self._begin(self.run_task)
+
+    def pass_begins(self) -> None:
+        self.pass_task = self.run_task.subcontext(task_name="pass")
+        self._begin(self.pass_task)
+
+    def pass_ends(self, run: Run) -> bool:
         record = run.records[-1]
         self.progress.update(record)
-        task = self.run_context.subcontext(task_name="pass")
-        task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
-        stop = task.call_on_fit_task_end(
-            estimator=self.estimator, reconstruction_attributes=lambda: self.attributes_of(run), **self.data
-        )
+        stop = self._end(self.pass_task, reconstruction_attributes=lambda: self.attributes_of(run))
         answers = [function(record) for function in self.functions]
-        return bool(stop) or any(bool(answer) for answer in answers)
+        return stop or any(bool(answer) for answer in answers)
 
-    def _begin_run(self, run: Run) -> None:
-        self.run = run
-        if self.estimator.n_init > 1:
-            self.run_context = self.context.subcontext(task_name="run", max_subtasks=self.estimator.max_iter)
-            self.run_context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+    def run_ends(self) -> bool:
+        return self.run_task is not self.fit_task and self._end(self.run_task)
 
-    def _end_run(self) -> None:
-        if self.run is not None and self.run_context is not self.context:
-            self.run_context.call_on_fit_task_end(estimator=self.estimator, **self.data)
+    def _begin(self, task: CallbackContext) -> None:
+        task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+
+    def _end(self, task: CallbackContext, **more: Any) -> bool:
+        return bool(task.call_on_fit_task_end(estimator=self.estimator, **self.data, **more))

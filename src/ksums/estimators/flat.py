@@ -23,7 +23,7 @@ from ksums.fitting import Plan, Run, fit
 from ksums.metrics import cluster_sums, distinct_clusters, sq_distances, unit_rows
 from ksums.rows import Rows, prepare, prepare_for
 from ksums.seeding import limits_for
-from ksums.typing import Matrix
+from ksums.typing import Matrix, arithmetic_of
 
 _ROWS_AT_A_TIME = 4096
 
@@ -47,7 +47,7 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     metric : {"l2", "cosine"}, default="l2"
         ``"cosine"`` looks at directions only: rows are scaled to unit length as they are read. Rows of zeros
-        have none; they get a label and pull no cluster.
+        have none; they get the label 0, as from ``predict``, and pull no cluster.
 
     rule : {"auto", "paper", "released", "hartigan", "online"} or float, default="auto"
         When a sample moves, for ``objective="distortion"``. ``"hartigan"``: when E_m falls. ``"paper"``: when
@@ -72,8 +72,8 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         three for rules that may also go up). 0: only when no sample moves.
 
     time_budget : float, default=None
-        Seconds after which the fit stops, in the middle of a pass if need be, with the best found. Results then
-        depend on the machine.
+        Seconds after which the fit stops, in the middle of a pass if need be, with the best found. The start is
+        always made: it is not cut short. Results then depend on the machine.
 
     size_min, size_max : float, default=None
         Hard limits on the size of each cluster: number of samples, or sum of weights. Where a limit keeps a sample
@@ -193,21 +193,17 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         validation.check_parameters(self)
         protocol, functions = check_callbacks(type(self).__name__, self.callbacks)
         X = validation.check_rows(self, X, reset=True)
-        n, d = X.shape
-        k = int(self.n_clusters)
+        n, k = X.shape[0], int(self.n_clusters)
         validation.check_enough_rows(self, n, n, k)
         weights = validation.check_weights(self, sample_weight, n)
-        init = validation.check_init(self, n, d, k)
+        init = validation.check_init(self, X, k)
         validation.check_sizes(self, float(n if weights is None else weights.sum()), weights, k)
         rows = prepare(X, self.metric, weights)
         validation.check_enough_rows(self, n, len(rows.pulling), k)
-        self._warn_of_rows_without_direction(rows)
-        limits, rigid, rigid_labels = limits_for(self.size_min, self.size_max, rows, k)
+        self._look_at_rows_without_direction(rows)
 
         def attributes_of(run: Run) -> dict[str, Any]:
-            labels = run.labels.copy()
-            labels[rigid] = rigid_labels
-            return self._attributes_of(X, weights, labels, run)
+            return self._attributes_of(X, weights, run)
 
         context = self._context(protocol)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
@@ -218,11 +214,12 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             plan = Plan(
                 k=k,
                 driver=driver_for(self.objective, self.metric, self.rule),
+                metric=self.metric,
                 init=init,
                 engine="exact" if self.engine == "auto" else self.engine,
                 max_iter=int(self.max_iter),
                 tol=float(self.tol),
-                limits=limits,
+                limits=limits_for(self.size_min, self.size_max, rows, k),
                 deadline=np.inf if self.time_budget is None else started + self.time_budget,
                 n_threads=n_threads,
             )
@@ -249,14 +246,13 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             else:
                 self.__dict__.pop("_skl_callbacks", None)
 
-    def _attributes_of(self, X, weights, labels: np.ndarray, run: Run) -> dict[str, Any]:
+    def _attributes_of(self, X: Matrix, weights: np.ndarray | None, run: Run) -> dict[str, Any]:
         """Fitted attributes, computed anew from the data and the labels."""
-        k = int(self.n_clusters)
+        k, labels = int(self.n_clusters), run.labels.copy()
         sums = cluster_sums(X, labels, k, self.metric, weights)
-        dtype = np.float64 if X.dtype == np.float64 else np.float32
-        centres = sums.centres.astype(dtype)
+        centres = sums.centres.astype(arithmetic_of(X))
         if weights is not None and (idle := np.flatnonzero(weights == 0)).size:
-            labels[idle] = self._nearest(X[idle], centres, 1)
+            labels[idle] = self._nearest(X, idle, centres, 1)
         return {
             "labels_": labels,
             "cluster_centers_": centres,
@@ -272,10 +268,11 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         }
 
     # ---------------------------------------------------------------------------------------- warnings
-    def _warn_of_rows_without_direction(self, rows: Rows) -> None:
+    def _look_at_rows_without_direction(self, rows: Rows) -> None:
         if self.metric != "cosine":
             return
         empty = np.flatnonzero(rows.sq_norms == 0)
+        validation.check_directions(self, empty)
         if len(empty):
             first = ", ".join(map(str, empty[:5])) + (", …" if len(empty) > 5 else "")
             warnings.warn(
@@ -309,22 +306,21 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """
         X = self._check_new(X)
         with computing(self.n_threads) as n_threads:
-            return self._nearest(X, self.cluster_centers_, n_threads)
+            return self._nearest(X, np.arange(X.shape[0]), self.cluster_centers_, n_threads)
 
-    def _nearest(self, X, centres: np.ndarray, n_threads: int) -> np.ndarray:
+    def _nearest(self, X: Matrix, ids: np.ndarray, centres: np.ndarray, n_threads: int) -> np.ndarray:
         rows, centres, sq_centres = prepare_for(X, centres, self.metric)
-        return nearest_centres(rows, rows.pulling, centres, sq_centres, n_threads)
+        return nearest_centres(rows, ids, centres, sq_centres, n_threads)
 
     def transform(self, X):
         """Distances (n, k) to the centres: Euclidean, or one minus the cosine."""
         X = self._check_new(X)
-        dtype = np.float64 if X.dtype == np.float64 else np.float32
-        distances = np.empty((X.shape[0], len(self.cluster_centers_)), dtype)
+        rows, centres, _ = prepare_for(X, self.cluster_centers_, self.metric)
+        distances = np.empty((X.shape[0], len(centres)), arithmetic_of(X))
         of = cosine_distances if self.metric == "cosine" else euclidean_distances
-        centres = self.cluster_centers_.astype(dtype)
-        for first in range(0, X.shape[0], _ROWS_AT_A_TIME):
-            block = X[first : first + _ROWS_AT_A_TIME].astype(dtype)
-            distances[first : first + _ROWS_AT_A_TIME] = of(block, centres)
+        for ids in rows.blocks_of(rows.pulling):
+            distances[ids] = of(rows.read(ids), centres.astype(rows.dtype))
+        distances /= rows.scales[0]
         return distances
 
     def score(self, X, y=None, sample_weight=None):
@@ -332,7 +328,7 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         X = self._check_new(X)
         weights = validation.check_weights(self, sample_weight, X.shape[0])
         with computing(self.n_threads) as n_threads:
-            labels = self._nearest(X, self.cluster_centers_, n_threads)
+            labels = self._nearest(X, np.arange(X.shape[0]), self.cluster_centers_, n_threads)
         centres, total = self.cluster_centers_.astype(np.float64), 0.0
         for first in range(0, X.shape[0], _ROWS_AT_A_TIME):
             part = slice(first, first + _ROWS_AT_A_TIME)
