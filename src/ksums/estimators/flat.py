@@ -54,7 +54,8 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         the sample gets closer to the centroid it would join, itself counted in. ``"released"``: the same, its
         own centroid measured without it, as in the authors' code; this moves more, often ends lower and need not
         settle. ``"online"``: when another centroid is closer. A float p is a relaxation: 1 is ``"hartigan"``,
-        2 is ``"released"``. ``"auto"`` is ``"hartigan"`` for l2 and ``"paper"`` (by direction) for cosine.
+        2 is ``"released"``. ``"auto"`` is ``"hartigan"`` for l2 and ``"paper"`` for cosine, where ``"paper"``
+        compares directions and every other rule is that of l2 on the unit rows.
 
     init : {"auto", "random-labels", "k-means++", "random-points"} or array, default="auto"
         The start. ``"random-labels"`` is the paper's. ``"k-means++"`` seeds from all rows. ``"auto"`` takes
@@ -85,7 +86,7 @@ class KSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     n_threads : int, default=None
         Most threads to use; None: all cores this process may use (``NUMBA_NUM_THREADS``). Labels do not depend on it.
 
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Makes the result repeatable.
 
     callbacks : list, default=None
