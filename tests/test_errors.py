@@ -131,6 +131,14 @@ def test_new_data_of_another_width():
             method(WITH_NAN)
 
 
+def test_new_data_too_far_away_for_its_type():
+    model = KSums(3, random_state=0).fit(np.float32(X))
+    far = np.tile(np.float32([[9e36, -9e36]]), (5, 2))
+    model.cluster_centers_ = np.repeat(np.float32([[1e3], [-1e3], [2e3]]), 4, axis=1)
+    with pytest.raises(ValueError, match=r"row 0 is so far from the centres that float32 overflows"):
+        model.predict(far)
+
+
 def test_measures():
     with pytest.raises(ValueError, match="metric must be"):
         metrics.distortion(X, np.zeros(30), metric="l1")

@@ -53,7 +53,8 @@ def _nearest_block(
         for g in range(minima.shape[0]):
             tile_minimum_all(scores, g * _TILE, min(g * _TILE + _TILE, k), minima, g)
         for lane in range(min(width, count - first)):
-            labels[first + lane] = best_cluster(scores, minima, _TILE, lane, np.inf)
+            r = best_cluster(scores, minima, _TILE, lane, np.inf)
+            labels[first + lane] = r if r >= 0 and abs(scores[r, lane]) < np.inf else -1  # −1: overflow
 
 
 def nearest_centres(
@@ -90,4 +91,9 @@ def nearest_centres(
             run_in_step(
                 pool, n_threads, _nearest_block, block, len(part), *arguments, labels[first : first + len(part)]
             )
+    if len(labels) and labels.min() < 0:
+        raise ValueError(
+            f"row {int(ids[labels.argmin()])} is so far from the centres that {dtype} overflows; convert X to float64, "
+            "or divide it by a constant."
+        )
     return labels
