@@ -112,6 +112,18 @@ def test_clone_and_pickle(blobs):
         clone(model).predict(blobs)
 
 
+@pytest.mark.parametrize("init", ["auto", "random-labels", "random-points"])
+@pytest.mark.parametrize("given", [{}, {"metric": "cosine"}, {"objective": "pairwise"}, {"rule": "released"}])
+def test_the_engine_is_a_matter_of_speed(given, init, rng):
+    X = rng.standard_normal((250, 9))
+    exact, reference = (
+        KSums(20, engine=engine, init=init, max_iter=6, random_state=4, **given).fit(X)
+        for engine in ("exact", "reference")
+    )
+    np.testing.assert_array_equal(exact.labels_, reference.labels_)
+    assert [record.moves for record in exact.history_] == [record.moves for record in reference.history_]
+
+
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
 def test_sparse_gives_what_dense_gives(metric, rng):
     X = rng.standard_normal((200, 30)) * (rng.random((200, 30)) < 0.3)
