@@ -26,6 +26,7 @@ bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python benchmarks/exact_pass.py
 	$(BIN)/python benchmarks/first_call.py
 	$(BIN)/python benchmarks/rules.py
+	$(BIN)/python benchmarks/defaults.py
 
 clean:
 	rm -rf .venv demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

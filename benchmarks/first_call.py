@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 
-from common import in_new_process, save, short, table
+from common import in_new_process, peak_bytes, save, short, table
 
 SHAPES = [(10_000, 64, 100, "float32"), (10_000, 64, 100, "float64"), (10_000, 64, 8, "float32")]
 
@@ -33,6 +33,7 @@ def child(n: int, d: int, k: int, dtype: str) -> None:
         model = KSums(k, random_state=0).fit(X)
         seconds.append(time.perf_counter() - started)
     result = {"import s": imported, "first fit s": seconds[0], "next fit s": seconds[1], "E_m": model.distortion_}
+    result["peak MB"] = peak_bytes() / 1e6
     print(json.dumps(result))
 
 

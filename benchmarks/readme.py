@@ -102,14 +102,53 @@ def speed() -> list[str]:
     ]
 
 
+def defaults() -> list[str]:
+    found = results("defaults")["results"]
+    rows = [["data", "k", "E_m / KMeans", "time / KMeans", "memory added, KSums", "KMeans"]]
+    rows += [
+        [
+            f"{row['data']} {row['n']} × {row['d']}",
+            str(row["k"]),
+            *(f"{row[name]:.3f}" for name in ("E_m / kmeans", "s / kmeans")),
+            *(f"{row[name]:.0f} MB" for name in ("ksums MB", "kmeans MB")),
+        ]
+        for row in found["defaults"]
+    ]
+    limits = [["data", "k", "sizes", "E_m / constrained", "time / constrained", "time / no limits", "memory added"]]
+    limits += [
+        [
+            f"{row['data']} {row['n']} × {row['d']}",
+            str(row["k"]),
+            f"{row['size_min']} … {row['size_max']}",
+            *(
+                f"{row.get(name, float('nan')):.2f}"
+                for name in ("E_m / constrained", "s / constrained", "s / unlimited")
+            ),
+            f"{row['ksums MB']:.0f} MB",
+        ]
+        for row in found["size limits"]
+    ]
+    return [
+        "`KSums(k)` beside scikit-learn's `KMeans(k)`, both as they come, mean of three seeds (`defaults.py`):",
+        "",
+        *markdown(rows),
+        "",
+        "Under size limits, beside k-means-constrained and beside k-sums without limits:",
+        "",
+        *markdown(limits),
+    ]
+
+
 def first_call() -> list[str]:
-    rows = [["n × d, k", "type", "process", "import, s", "first fit, s", "next fit, s"]]
+    rows = [["n × d, k", "type", "process", "import, s", "first fit, s", "next fit, s", "peak", "E_m"]]
     rows += [
         [
             f"{row['n']} × {row['d']}, {row['k']}",
             row["type"],
             row["process"],
             *(f"{row[name]:.2f}" for name in ("import s", "first fit s", "next fit s")),
+            f"{row['peak MB']:.0f} MB",
+            f"{row['E_m']:.2f}",
         ]
         for row in results("first_call")["results"]
     ]
@@ -118,7 +157,7 @@ def first_call() -> list[str]:
 
 def main() -> int:
     stale = False
-    for path, parts in ((HERE.parent / "README.md", [quality]), (HERE / "README.md", [speed, first_call])):
+    for path, parts in ((HERE.parent / "README.md", [quality]), (HERE / "README.md", [speed, defaults, first_call])):
         text = path.read_text()
         before, _, rest = text.partition(START)
         _, _, after = rest.partition(END)
