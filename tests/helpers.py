@@ -1,13 +1,11 @@
 """What several tests need: states made by hand, and passes in a given order."""
 
-import numpy as np
-
 from ksums import state as states
 from ksums.drivers import driver_for
 from ksums.engines.exact import ExactEngine
 from ksums.engines.reference import ReferenceEngine
 from ksums.rows import prepare
-from ksums.state import Limits
+from ksums.state import no_limits
 
 RULES = [
     ("distortion", "paper"),
@@ -17,10 +15,6 @@ RULES = [
     ("distortion", 1.7),
     ("pairwise", "auto"),
 ]
-
-
-def no_limits(k):
-    return Limits(np.zeros(k), np.full(k, np.inf))
 
 
 def engine_for(X, labels, k, *, objective="distortion", rule="hartigan", metric="l2", weights=None, limits=None,

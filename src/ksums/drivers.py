@@ -10,6 +10,8 @@ kind           stay                                                join
 FAMILY (l2)    (n / (n − w))^q · |x − C|²                          (n / (n + w))^p · |x − C|²
 PAIRWISE       Σ_{y in S} |x − y|²  =  n x·x − 2 x·D + Q           the same (Eqns. 10–14)
 COSINE         −cos(x, D)                                          −cos(x, D + w x)  (Eqns. 7–8)
+ANGLE          −cos(x, D)                                          −cos(x, D)
+LENGTH         |D − w x| − |D|                                     |D| − |D + w x|
 =============  ==================================================  ========================================
 
 The exponents p, q make the named rules of the l2 family:
@@ -24,7 +26,9 @@ rule             p     q  what it is
 a float p        p     p  relaxation p: 1 is ``hartigan``, above 1 it moves more, below 1 less
 ============  ====  ====  ==========================================================================
 
-Under cosine, ``paper`` compares directions (COSINE) and every other rule is the l2 family on unit rows.
+Under cosine, ``paper`` compares directions (COSINE) and these rules are the l2 family on unit rows. Two more rules
+serve the paper's baselines: ``nearest`` is ``online``, comparing directions under cosine (ANGLE); ``ikm`` maximises
+Σ|D_r| (LENGTH), which is for cosine only.
 """
 
 from __future__ import annotations
@@ -33,9 +37,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ksums import state as states
 from ksums.state import ClusterState
 
-FAMILY, PAIRWISE, COSINE, WEIGHTED = 0, 1, 2, 3  # WEIGHTED is FAMILY for the compiled kernels, w not all 1
+FAMILY, PAIRWISE, COSINE, ANGLE, LENGTH = 0, 1, 2, 3, 4
+WEIGHTED = 5  # FAMILY for the compiled kernels, w not all 1
 
 VANISHED = 1e-6
 """A composite this short, relative to what was added up in it, has no direction: its cosine counts as 0."""
@@ -43,14 +49,20 @@ VANISHED = 1e-6
 ROUNDING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 """How much of the terms of a cost may be rounding, by the arithmetic it was computed in."""
 
-RULES = {"online": (0.0, 0.0), "hartigan": (1.0, 1.0), "paper": (2.0, 0.0), "released": (2.0, 2.0)}
+RULES = {
+    "online": (0.0, 0.0),
+    "nearest": (0.0, 0.0),
+    "hartigan": (1.0, 1.0),
+    "paper": (2.0, 0.0),
+    "released": (2.0, 2.0),
+}
 
 
 @dataclass(frozen=True)
 class Driver:
     """A driven function: its kind, its exponents, and what its passes promise."""
 
-    objective: str  # "distortion" or "pairwise"
+    objective: str  # "distortion", "pairwise" or "angle"
     kind: int
     p: float = 0.0
     q: float = 0.0
@@ -58,17 +70,29 @@ class Driver:
     @property
     def monotone(self) -> bool:
         """Whether no single move ever raises the objective."""
-        return self.kind == PAIRWISE or (self.kind == FAMILY and self.p == self.q == 1.0)
+        return self.kind in (PAIRWISE, LENGTH) or (self.kind == FAMILY and self.p == self.q == 1.0)
 
-    def value(self, distortion: float, pairwise: float) -> float:
-        """The one of the two measures that this driver is to bring down."""
-        return distortion if self.objective == "distortion" else pairwise
+    @property
+    def patience(self) -> int:
+        """Passes without progress after which a fit has settled; more for a rule that may go up as well as down."""
+        return 1 if self.monotone else 3
+
+    def value(self, state: ClusterState) -> float:
+        """The measure that this driver is to bring down."""
+        return _MEASURES[self.objective](state)
+
+
+_MEASURES = {"distortion": states.distortion, "pairwise": states.pairwise, "angle": states.angle}
 
 
 def driver_for(objective: str, metric: str, rule: str | float) -> Driver:
-    """The driver behind valid parameters of ``KSums``."""
+    """The driver behind valid parameters of ``KSums``, or of a baseline."""
     if objective == "pairwise":
         return Driver(objective, PAIRWISE)
+    if rule == "ikm":
+        return Driver("angle", LENGTH)
+    if rule == "nearest" and metric == "cosine":
+        return Driver("angle", ANGLE)
     if rule == "auto":
         rule = "paper" if metric == "cosine" else "hartigan"
     if rule == "paper" and metric == "cosine":
@@ -82,9 +106,13 @@ def stay_cost(driver: Driver, x: np.ndarray, weight: float, state: ClusterState,
     composite, n = state.composites[src], state.sizes[src]
     if driver.kind == PAIRWISE:
         return float(n * (x @ x) - 2 * (x @ composite) + state.norm_sums[src])
+    sq_length = composite @ composite
     if driver.kind == COSINE:
-        sq_length = composite @ composite
         return float(-(x @ composite) / np.sqrt(sq_length)) if sq_length > VANISHED * weight**2 else 0.0
+    if driver.kind == ANGLE:
+        return float(-(x @ composite) / np.sqrt(sq_length)) if sq_length > (VANISHED * n) ** 2 else 0.0
+    if driver.kind == LENGTH:
+        return float(np.linalg.norm(composite - weight * x) - np.sqrt(sq_length))
     return float((n / (n - weight)) ** driver.q * np.sum((x - composite / n) ** 2))
 
 
@@ -93,8 +121,10 @@ def rounding_margin(driver: Driver, x: np.ndarray, state: ClusterState, src: int
     n, share = state.sizes[src], ROUNDING[np.dtype(np.float64)]
     if driver.kind == PAIRWISE:
         return float(share * (n * (x @ x) + state.norm_sums[src]))
-    if driver.kind == COSINE:
+    if driver.kind in (COSINE, ANGLE):
         return share
+    if driver.kind == LENGTH:
+        return float(share * np.sqrt(state.sq_composites[src]))
     return float(share * (x @ x + state.sq_composites[src] / n**2))
 
 
@@ -108,6 +138,11 @@ def join_costs(driver: Driver, x: np.ndarray, weight: float, state: ClusterState
         before, after = np.sum(composites**2, axis=1) + weight**2, np.sum(joined**2, axis=1)
         cosines = (joined @ x) / np.sqrt(np.maximum(after, np.finfo(float).tiny))
         return np.where(after > VANISHED * before, -cosines, 0.0)
+    if driver.kind in (ANGLE, LENGTH):
+        lengths = np.linalg.norm(composites, axis=1)
+        if driver.kind == LENGTH:
+            return lengths - np.linalg.norm(composites + weight * x, axis=1)
+        return -np.divide(composites @ x, lengths, out=np.zeros(len(n)), where=lengths > VANISHED * n)
     shrink = (n / (n + weight)) ** driver.p
     return shrink * np.sum((x - composites / n[:, None]) ** 2, axis=1)
 
@@ -121,6 +156,7 @@ def block_costs(
     state: ClusterState,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Stay costs (b,) and join costs (b, k) of many samples at once, from their products (b, k) with the composites."""
+    assert driver.kind in (FAMILY, PAIRWISE, COSINE), "no size limits for the rules of the baselines"
     n, length_sq = state.sizes, state.sq_composites
     rows, w = np.arange(len(own)), weights[:, None]
     if driver.kind == PAIRWISE:

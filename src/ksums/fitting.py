@@ -12,14 +12,12 @@ import numpy as np
 from ksums import checks
 from ksums import state as states
 from ksums.drivers import Driver
-from ksums.engines import Engine, make_engine
+from ksums.engines import Engine, EngineMaker
 from ksums.exchange import exchange_pass
 from ksums.history import PassRecord
 from ksums.rows import Rows
 from ksums.seeding import first_labels
-from ksums.state import ClusterState, Limits
-
-_PATIENCE = 3  # passes without progress after which a rule that may go up as well as down is stopped
+from ksums.state import ClusterState, Limits, no_limits
 
 
 @dataclass(frozen=True)
@@ -30,12 +28,12 @@ class Plan:
     driver: Driver
     metric: str
     init: str | np.ndarray
-    engine: str
+    make_engine: EngineMaker
     max_iter: int
     tol: float
-    limits: Limits | None
-    deadline: float  # by time.perf_counter(); infinite without a budget
     n_threads: int
+    limits: Limits | None = None
+    deadline: float = np.inf  # by time.perf_counter()
 
 
 @dataclass
@@ -50,6 +48,10 @@ class Run:
     interrupted: bool = False
 
     @property
+    def k(self) -> int:
+        return len(self.state.sizes)
+
+    @property
     def labels(self) -> np.ndarray:
         return self.state.labels if self.best_labels is None else self.best_labels
 
@@ -61,6 +63,22 @@ class Listener(Protocol):
     def pass_begins(self) -> None: ...
     def pass_ends(self, run: Run) -> bool: ...
     def run_ends(self) -> bool: ...
+
+
+class Silence:
+    """A listener who hears nothing and stops nothing."""
+
+    def run_begins(self) -> None:
+        pass
+
+    def pass_begins(self) -> None:
+        pass
+
+    def pass_ends(self, run: Run) -> bool:
+        return False
+
+    def run_ends(self) -> bool:
+        return False
 
 
 def fit(rows: Rows, plan: Plan, seeds: list[int], listener: Listener) -> Run:
@@ -94,9 +112,8 @@ def fit_once(rows: Rows, plan: Plan, rng: np.random.Generator, listener: Listene
     k, driver = plan.k, plan.driver
     labels = first_labels(plan.init, rows, k, plan.metric, plan.limits, rng, plan.n_threads)
     run = Run(states.build(rows, labels, k))
-    _keep_best(run, driver, _objective(run.state, driver))
-    limits = plan.limits or Limits(np.zeros(k), np.full(k, np.inf))
-    engine = make_engine(plan.engine, rows, run.state, driver, limits, plan.n_threads)
+    _keep_best(run, driver, driver.value(run.state))
+    engine = plan.make_engine(rows, run.state, driver, plan.limits or no_limits(k), plan.n_threads)
     try:
         while len(run.records) < plan.max_iter:
             listener.pass_begins()
@@ -132,7 +149,7 @@ def _pass(engine: Engine, rows: Rows, state: ClusterState, plan: Plan, order: np
         checks.check_pass(rows, before, state, order, plan.driver)
     if plan.limits is None:
         return
-    before[:], objective = state.labels, _objective(state, plan.driver)
+    before[:], objective = state.labels, plan.driver.value(state)
     try:
         yield exchange_pass(rows, state, plan.driver, plan.limits, plan.deadline)
     except KeyboardInterrupt:  # between the two moves of an exchange the limits do not hold
@@ -141,11 +158,7 @@ def _pass(engine: Engine, rows: Rows, state: ClusterState, plan: Plan, order: np
     if check:
         states.renew_sq_composites(state)
         checks.check_state(rows, state, plan.limits)
-        checks.check_exchange(plan.driver, objective, _objective(state, plan.driver))
-
-
-def _objective(state: ClusterState, driver: Driver) -> float:
-    return driver.value(states.distortion(state), states.pairwise(state))
+        checks.check_exchange(plan.driver, objective, plan.driver.value(state))
 
 
 def _keep_best(run: Run, driver: Driver, objective: float) -> None:
@@ -157,15 +170,13 @@ def _keep_best(run: Run, driver: Driver, objective: float) -> None:
 
 
 def _record(run: Run, rows: Rows, driver: Driver, moves: int, started: float) -> None:
-    distortion, pairwise = states.distortion(run.state), states.pairwise(run.state)
-    objective, unit = driver.value(distortion, pairwise), rows.measure_unit
-    sizes = run.state.sizes
+    objective, unit, sizes = driver.value(run.state), rows.measure_unit, run.state.sizes
     run.records.append(
         PassRecord(
             index=len(run.records) + 1,
             objective=objective * unit,
-            distortion=distortion * unit,
-            pairwise=pairwise * unit,
+            distortion=states.distortion(run.state) * unit,
+            pairwise=states.pairwise(run.state) * unit,
             moves=moves,
             smallest=float(sizes.min()),
             largest=float(sizes.max()),
@@ -177,8 +188,7 @@ def _record(run: Run, rows: Rows, driver: Driver, moves: int, started: float) ->
 
 def _settled(run: Run, plan: Plan) -> bool:
     """Whether the best objective has fallen by no more than ``tol``, relatively, over the last passes."""
-    passes = 1 if plan.driver.monotone else _PATIENCE
-    values = [record.objective for record in run.records]
+    passes, values = plan.driver.patience, [record.objective for record in run.records]
     if plan.tol == 0 or len(values) <= passes:
         return False
     earlier, now = min(values[:-passes]), min(values)

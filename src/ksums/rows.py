@@ -14,7 +14,7 @@ cluster, and get a label at the end.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from scipy import sparse
 from ksums.typing import Matrix, arithmetic_of
 
 _BLOCK_BYTES = 1 << 20  # rows read at a time: small enough to stay in the second-level cache
+_GATHERED_BYTES = 4 << 20  # a part of the data up to this size is read once and kept
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,11 @@ class Rows:
     weights: np.ndarray | None  # (n,)  float64; None: all are 1
     sq_norms: np.ndarray  # (n,)  float64, of the finished rows
     pulling: np.ndarray  # rows that pull, in order
+    ids: np.ndarray | None = None  # which rows of X these are; None: all of them
 
     @property
     def n(self) -> int:
-        return self.X.shape[0]
+        return self.X.shape[0] if self.ids is None else len(self.ids)
 
     @property
     def d(self) -> int:
@@ -77,6 +79,8 @@ class Rows:
         """Finished rows: an array (into ``out`` if given), or a CSR array for sparse data."""
         dtype = self.dtype if dtype is None else np.dtype(dtype)
         by_row = self.scaled_by_row
+        if self.ids is not None:
+            ids = self.ids[ids]
         scales = (self.scales[ids] if by_row else self.scales).astype(dtype)
         if self.is_sparse:
             block = self.X[ids].astype(dtype)
@@ -121,6 +125,42 @@ def prepare(X: Matrix, metric: str, weights: np.ndarray | None = None) -> Rows:
     largest = max((_largest(rows(shift, unit).read(ids)) for ids in rows(shift, unit).blocks_of(weighty)), default=0.0)
     scales = np.array([_power_of_two_near(largest, dtype)])
     return rows(shift, scales, _sq_norms(rows(shift, scales), weighty), weighty)
+
+
+def part_of(rows: Rows, ids: np.ndarray) -> Rows:
+    """Some of the rows as data of their own, numbered from 0; for l2, dense rows are centred anew.
+
+    So a cluster far from the mean of all loses no digits. What is small is read once and kept; of sparse rows then
+    only the columns that occur.
+    """
+    small = _bytes_of(rows, ids) <= _GATHERED_BYTES
+    weights, everything = None if rows.weights is None else rows.weights[ids], np.arange(len(ids))
+    own = replace(rows, ids=ids, weights=weights, sq_norms=rows.sq_norms[ids], pulling=everything)
+    if rows.is_sparse:
+        if not small:
+            return own
+        block = rows.read(ids)
+        terms, columns = np.unique(block.indices, return_inverse=True)
+        block = sparse.csr_array((block.data, columns, block.indptr), shape=(len(ids), max(len(terms), 1)))
+        return replace(own, X=block, ids=None, scales=np.ones(1))
+    centred = not rows.scaled_by_row
+    if small:
+        block = rows.read(ids)
+        if centred:
+            block -= (block.sum(axis=0, dtype=np.float64) / len(ids)).astype(rows.dtype)
+        own = replace(own, X=block, ids=None, shift=None, scales=np.ones(1))
+    elif centred:
+        sums = (own.read(block, np.float64).sum(axis=0) for block in own.blocks_of(everything))
+        mean = sum(sums, np.zeros(rows.d)) / len(ids) / rows.scales[0]
+        own = replace(own, shift=((0.0 if rows.shift is None else rows.shift) + mean).astype(rows.dtype))
+    return replace(own, sq_norms=_sq_norms(own, everything)) if centred else own
+
+
+def _bytes_of(rows: Rows, ids: np.ndarray) -> int:
+    if not rows.is_sparse:
+        return len(ids) * rows.d * rows.dtype.itemsize
+    entries = int((rows.X.indptr[ids + 1] - rows.X.indptr[ids]).sum())
+    return entries * (rows.X.data.itemsize + rows.X.indices.itemsize)
 
 
 def prepare_for(X: Matrix, centres: np.ndarray, metric: str) -> tuple[Rows, np.ndarray, np.ndarray]:

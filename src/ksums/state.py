@@ -18,7 +18,7 @@ from ksums.rows import Rows
 class ClusterState(NamedTuple):
     """Sums over the clusters. Rows without pull (see ``rows.py``) have a label and count in none of them."""
 
-    labels: np.ndarray  # (n,)    int32
+    labels: np.ndarray  # (n,)    int32; −1: in no cluster yet
     composites: np.ndarray  # (k, d)  D_r = Σ w x
     sizes: np.ndarray  # (k,)    n_r = Σ w
     counts: np.ndarray  # (k,)    number of samples
@@ -31,6 +31,11 @@ class Limits(NamedTuple):
 
     low: np.ndarray  # (k,)
     high: np.ndarray  # (k,)
+
+
+def no_limits(k: int) -> Limits:
+    """Limits that allow any size."""
+    return Limits(np.zeros(k), np.full(k, np.inf))
 
 
 def build(rows: Rows, labels: np.ndarray, k: int) -> ClusterState:
@@ -59,9 +64,9 @@ def renew_sq_composites(state: ClusterState) -> None:
 
 
 def reallocate(state: ClusterState, i: int, x: np.ndarray, weight: float, src: int, dst: int) -> None:
-    """Move sample i from one cluster to another and bring both up to date."""
+    """Move sample i from one cluster (or from none, −1) to another and bring both up to date."""
     state.labels[i] = dst
-    for cluster, sign in ((src, -1), (dst, 1)):
+    for cluster, sign in ((src, -1), (dst, 1)) if src >= 0 else ((dst, 1),):
         state.composites[cluster] += sign * weight * x
         state.sizes[cluster] += sign * weight
         state.counts[cluster] += sign
@@ -79,3 +84,8 @@ def pairwise(state: ClusterState) -> float:
     """E_s of the state."""
     within = state.sizes * state.norm_sums - state.sq_composites
     return float(max(within.sum(), 0.0) / state.sizes.sum())
+
+
+def angle(state: ClusterState) -> float:
+    """Mean cosine distance to the own composite, for rows of unit length: 1 − Σ|D_r| / Σn_r."""
+    return float(1.0 - np.sqrt(state.sq_composites).sum() / state.sizes.sum())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import numbers
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -72,6 +73,12 @@ CONSTRAINTS: Mapping[str, _Constraint] = {
     "size_min": _Constraint("a number >= 0, or None", lambda v: v is None or (_is_real(v) and v >= 0)),
     "size_max": _Constraint("a number > 0, or None", lambda v: v is None or (_is_real(v) and v > 0)),
     "engine": _one_of("auto", "reference", "exact"),
+    "strategy": _one_of("largest", "loosest"),
+    "refine": _whole(0),
+    "half_life": _Constraint("a number of samples > 0, or None", lambda v: v is None or (_is_real(v) and v > 0)),
+    "shuffle": _Constraint("True or False", lambda v: isinstance(v, (bool, np.bool_))),
+    "batch_size": _whole(1),
+    "rate": _Constraint("a number above 0 and below 1", lambda v: _is_real(v) and 0 < v < 1),
     "n_threads": _whole(1, or_none=True),
     "verbose": _Constraint(
         "a bool or an integer of at least 0", lambda v: isinstance(v, bool) or (_is_int(v) and v >= 0)
@@ -84,15 +91,14 @@ def check_parameters(estimator: Any) -> None:
     name = type(estimator).__name__
     parameters = estimator.get_params(deep=False)
     for parameter, constraint in CONSTRAINTS.items():
-        value = parameters[parameter]
-        if not constraint.holds(value):
-            raise ValueError(f"{name}: {parameter} must be {constraint.allowed}; got {value!r}.")
-    if parameters["objective"] == "pairwise" and parameters["rule"] not in ("auto", "paper"):
+        if parameter in parameters and not constraint.holds(parameters[parameter]):
+            raise ValueError(f"{name}: {parameter} must be {constraint.allowed}; got {parameters[parameter]!r}.")
+    if parameters.get("objective") == "pairwise" and parameters["rule"] not in ("auto", "paper"):
         raise ValueError(
             f"{name}: rule={parameters['rule']!r} has no meaning for objective='pairwise', whose driven function "
             "I_s has one form only; leave rule='auto', or take objective='distortion'."
         )
-    low, high = parameters["size_min"], parameters["size_max"]
+    low, high = parameters.get("size_min"), parameters.get("size_max")
     if low is not None and high is not None and low > high:
         raise ValueError(f"{name}: size_min={low} is above size_max={high}; make size_min the smaller of the two.")
 
@@ -235,11 +241,25 @@ def check_sizes(estimator: Any, total: float, weights: np.ndarray | None, k: int
 
 def check_directions(estimator: Any, empty: np.ndarray) -> None:
     """Rows of zeros under cosine belong nowhere in particular: not where sizes are limited."""
-    if len(empty) and (estimator.size_min is not None or estimator.size_max is not None):
+    limits = (getattr(estimator, name, None) for name in ("size_min", "size_max"))
+    if len(empty) and any(limit is not None for limit in limits):
         raise ValueError(
             f"{type(estimator).__name__}: {len(empty)} rows of X are all zeros (first row {empty[0]}) and belong to no "
             "cluster under metric='cosine', so size_min and size_max cannot be kept with them; drop these rows."
         )
+
+
+def warn_of_rows_without_direction(empty: np.ndarray) -> None:
+    """One warning with the row numbers."""
+    if len(empty) == 0:
+        return
+    first = ", ".join(map(str, empty[:5])) + (", …" if len(empty) > 5 else "")
+    warnings.warn(
+        f"{len(empty)} rows of X are all zeros and have no direction (rows {first}): under metric='cosine' "
+        "they get a label but pull no cluster.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def check_init(estimator: Any, X: Matrix, k: int) -> str | np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -24,13 +24,24 @@ class Engine(Protocol):
         ...
 
 
-def make_engine(name: str, rows: Rows, state: ClusterState, driver: Driver, limits: Limits, n_threads: int) -> Engine:
-    """The engine behind a valid ``engine`` parameter."""
-    if name == "reference":
-        return ReferenceEngine(rows, state, driver, limits)
+EngineMaker = Callable[[Rows, ClusterState, Driver, Limits, int], Engine]
+"""Makes an engine for data, state, driver, size limits and a number of threads."""
+
+
+def reference_engine(rows: Rows, state: ClusterState, driver: Driver, limits: Limits, n_threads: int) -> Engine:
+    """Algorithm 1 in plain NumPy."""
+    return ReferenceEngine(rows, state, driver, limits)
+
+
+def exact_engine(rows: Rows, state: ClusterState, driver: Driver, limits: Limits, n_threads: int) -> Engine:
+    """Algorithm 1, compiled."""
     from ksums.engines.exact import ExactEngine  # Numba is loaded by the first fit, not by the import
 
     return ExactEngine(rows, state, driver, limits, n_threads)
+
+
+ENGINES: dict[str, EngineMaker] = {"auto": exact_engine, "exact": exact_engine, "reference": reference_engine}
+"""The engines behind a valid ``engine`` parameter."""
 
 
 def nearest_centres(

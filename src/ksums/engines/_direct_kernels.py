@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ksums.drivers import COSINE, WEIGHTED
+from ksums.drivers import COSINE, LENGTH, WEIGHTED
 from ksums.engines._jit import helper, helper_reordering, kernel
 from ksums.engines._score_kernels import (
     cosine_score,
     cost_to_beat,
+    length_score,
     may_leave,
     reallocate_if_better,
     row_dot,
@@ -84,6 +85,9 @@ def score_all(
     if rule.kind == COSINE:
         for r in range(k):
             scores[r] = cosine_score(fast.more[r, 2], weight, products[r])
+    elif rule.kind == LENGTH:
+        for r in range(k):
+            scores[r] = length_score(fast.more[r, 1], fast.more[r, 2], weight, products[r])
     elif rule.kind == WEIGHTED:
         for r in range(k):
             scores[r] = weighted_score(
@@ -124,6 +128,35 @@ def least_score(
     return r
 
 
+@helper
+def visit_row(
+    rule,  # IN
+    state,  # INOUT
+    fast,  # INOUT
+    limits,  # IN
+    block,  # IN
+    row,  # IN     the sample's row in the block
+    products,  # OUT    (padded k,)  work space
+    scores,  # OUT    (padded k,)  work space, infinite beyond k
+    least,  # OUT    (RUN,)       work space
+):
+    """Offer one sample to all clusters; says whether it moved."""
+    src = state.labels[block.ids[row]]
+    weight = block.exact_weights[row]
+    if not may_leave(src, weight, state, limits):
+        return False
+    _products_by_rows(block.rows, row, fast.composites, products)
+    from_src = float(products[src]) if src >= 0 else 0.0
+    to_beat = cost_to_beat(rule, src, state, block.exact_sq_norms[row], weight, from_src)
+    score_all(rule, state, fast, limits, block.sq_norms[row], block.weights[row], products, scores)
+    if src >= 0:
+        scores[src] = np.inf
+    dst = least_score(scores, least, to_beat)
+    if dst < 0:
+        return False
+    return reallocate_if_better(rule, to_beat, block, row, src, dst, from_src, float(products[dst]), state, fast)
+
+
 @kernel
 def rows_block(
     rule,  # IN
@@ -139,19 +172,7 @@ def rows_block(
     """All samples of a block in order; returns the number of moves."""
     moves = 0
     for row in range(count):
-        src = state.labels[block.ids[row]]
-        weight = block.exact_weights[row]
-        if not may_leave(src, weight, state, limits):
-            continue
-        _products_by_rows(block.rows, row, fast.composites, products)
-        from_src = float(products[src])
-        to_beat = cost_to_beat(rule, src, state, block.exact_sq_norms[row], weight, from_src)
-        score_all(rule, state, fast, limits, block.sq_norms[row], block.weights[row], products, scores)
-        scores[src] = np.inf
-        dst = least_score(scores, least, to_beat)
-        if dst >= 0:
-            from_dst = float(products[dst])
-            moves += reallocate_if_better(rule, to_beat, block, row, src, dst, from_src, from_dst, state, fast)
+        moves += visit_row(rule, state, fast, limits, block, row, products, scores, least)
     return moves
 
 
@@ -175,17 +196,19 @@ def columns_block(
         weight = block.exact_weights[row]
         if not may_leave(src, weight, state, limits):
             continue
-        from_src = float(row_dot(block.rows, row, fast.composites, src))
+        from_src = float(row_dot(block.rows, row, fast.composites, src)) if src >= 0 else 0.0
         to_beat = cost_to_beat(rule, src, state, block.exact_sq_norms[row], weight, from_src)
         _products_by_columns(block.rows, row, columns, products)
         score_all(rule, state, fast, limits, block.sq_norms[row], block.weights[row], products, scores)
-        scores[src] = np.inf
+        if src >= 0:
+            scores[src] = np.inf
         dst = least_score(scores, least, to_beat)
         if dst >= 0:
             from_dst = float(row_dot(block.rows, row, fast.composites, dst))
             if reallocate_if_better(rule, to_beat, block, row, src, dst, from_src, from_dst, state, fast):
                 moves += 1
                 for t in range(columns.shape[0]):
-                    columns[t, src] = fast.composites[src, t]
                     columns[t, dst] = fast.composites[dst, t]
+                    if src >= 0:
+                        columns[t, src] = fast.composites[src, t]
     return moves

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.drivers import FAMILY, PAIRWISE
+from ksums.drivers import ANGLE, FAMILY, PAIRWISE
 from ksums.engines._jit import helper, kernel
 from ksums.engines._score_kernels import cost_to_beat, finish_score, may_leave, reallocate_if_better, row_dot
 from ksums.engines._threads import wait_for_all
@@ -42,7 +42,7 @@ class Panels(NamedTuple):
     panels: np.ndarray  # (threads, d, width)
     scores: np.ndarray  # (k, width)
     minima: np.ndarray  # (tiles, width)
-    own: np.ndarray  # (width,)  cluster of each sample
+    own: np.ndarray  # (width,)  cluster of each sample; −1: none yet
     every: np.ndarray  # (k + 1,)  0 … k−1, and k−1 again: clusters are scored at least two at a time
     pair: np.ndarray  # (2,)  the two clusters of a move
 
@@ -61,7 +61,7 @@ def _finish(
     scores,  # INOUT  (k, width)
 ):
     """Turn products into scores where the rule is not affine, and close the clusters that are full."""
-    if (rule.kind == FAMILY or rule.kind == PAIRWISE) and rule.heaviest == 0.0:
+    if (rule.kind == FAMILY or rule.kind == PAIRWISE or rule.kind == ANGLE) and rule.heaviest == 0.0:
         return
     for j in range(start, stop):
         finish_score(rule, state, fast, limits, ids[j], block.weights, block.sq_norms, first, scores)
@@ -222,7 +222,7 @@ def _decide(
         weight, sq_norm = block.exact_weights[row], block.exact_sq_norms[row]
         if not may_leave(src, weight, state, limits):
             continue
-        from_src = float(row_dot(block.rows, row, fast.composites, src))
+        from_src = float(row_dot(block.rows, row, fast.composites, src)) if src >= 0 else 0.0
         to_beat = cost_to_beat(rule, src, state, sq_norm, weight, from_src)
         dst = best_cluster(scores, minima, tile, lane, to_beat)
         if dst < 0:
@@ -231,8 +231,9 @@ def _decide(
         if reallocate_if_better(rule, to_beat, block, row, src, dst, from_src, from_dst, state, fast):
             moves += 1
             if lane + 1 < width:
+                also = src if src >= 0 else dst  # one that was in no cluster changes only the one it joins
                 _rescore_pair(
-                    rule, state, fast, limits, block, first, lane, src, dst, tile, panel, own, pair, scores, minima
+                    rule, state, fast, limits, block, first, lane, also, dst, tile, panel, own, pair, scores, minima
                 )
     return moves
 

@@ -6,7 +6,9 @@ coefficients that change only when the cluster changes (``drivers.py`` has the f
     FAMILY     (n/(n+1))^p |x − C|²          a = (n/(n+1))^p, b = 2a/n, c = a DD/n²     a·x·x − b·P + c
     PAIRWISE   Σ_{y in S} |x − y|²            a = n,           b = 2,    c = Q           a·x·x − b·P + c
     WEIGHTED   (n/(n+w))^p |x − C|²          a = n,           b = 2/n,  c = DD/n²       (a/(a+w))^p (x·x − b·P + c)
+    ANGLE      −cos(x, D)                    a = 0,           b = 1/|D|, c = 0                       −b·P
     COSINE     −cos|cos| with x counted in                               c = DD
+    LENGTH     |D| − |D + w x|                               b = |D|,    c = DD
 
 Constants are float32 so that float32 data is never promoted; with float64 data they are promoted themselves.
 """
@@ -17,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.drivers import COSINE, PAIRWISE, VANISHED, WEIGHTED
+from ksums.drivers import ANGLE, COSINE, LENGTH, PAIRWISE, VANISHED, WEIGHTED
 from ksums.engines._jit import helper, helper_reordering, kernel
 from ksums.engines._vectors import fma
 
@@ -77,8 +79,32 @@ def power(ratio, exponent):
 
 
 @helper
+def length(squares):
+    """√ of a sum of squares that rounding may have made negative."""
+    return np.sqrt(max(squares, squares - squares))
+
+
+@helper
+def inverse_length(n, composite_sq):
+    """1/|D|, or 0 for a composite that has no direction."""
+    return 1.0 / np.sqrt(composite_sq) if composite_sq > (VANISHED * n) ** 2 else 0.0
+
+
+@helper
+def length_score(composite_length, composite_sq, weight, product):
+    """|D| − |D + w x| as a quotient: as a difference of two long lengths it would lose digits."""
+    more = weight * (product + product + weight)
+    return -more / (composite_length + length(composite_sq + more))
+
+
+@helper
 def cost_to_beat(rule, src, state, sq_norm, weight, product):
-    """Stay cost of a sample in cluster ``src``, less what may be rounding; ``product`` is x·D_src, x included."""
+    """Stay cost of a sample in cluster ``src``, less what may be rounding; ``product`` is x·D_src, x included.
+
+    A sample that is in no cluster yet (−1) joins one at any cost.
+    """
+    if src < 0:
+        return np.inf
     n, composite_sq = state.sizes[src], state.sq_composites[src]
     if rule.kind == PAIRWISE:
         terms = n * sq_norm + state.norm_sums[src]
@@ -87,6 +113,11 @@ def cost_to_beat(rule, src, state, sq_norm, weight, product):
         if composite_sq <= VANISHED * weight * weight:
             return -rule.rounding
         return -product * abs(product) / composite_sq - rule.rounding
+    if rule.kind == ANGLE:
+        return -product * inverse_length(n, composite_sq) - rule.rounding
+    if rule.kind == LENGTH:
+        left_sq = composite_sq + weight * (weight - 2.0 * product)
+        return weight * (weight - 2.0 * product) / (length(left_sq) + length(composite_sq)) - rule.rounding * weight
     terms = sq_norm + composite_sq / (n * n)
     return power(n / (n - weight), rule.q) * (terms - 2.0 * product / n) - rule.rounding * terms
 
@@ -102,6 +133,10 @@ def join_cost(rule, dst, state, sq_norm, weight, product):
         total = composite_sq + weight * weight
         joined_sq = total + 2.0 * weight * product
         return -inner * abs(inner) / joined_sq if joined_sq > VANISHED * total else 0.0
+    if rule.kind == ANGLE:
+        return -product * inverse_length(n, composite_sq)
+    if rule.kind == LENGTH:
+        return length_score(length(composite_sq), composite_sq, weight, product)
     distance = sq_norm - 2.0 * product / n + composite_sq / (n * n)
     return power(n / (n + weight), rule.p) * distance
 
@@ -120,6 +155,11 @@ def refresh(
     elif rule.kind == COSINE:
         fast.a[r], fast.b[r], fast.c[r] = 0.0, -1.0, 0.0
         fast.more[r, 2] = state.sq_composites[r]
+    elif rule.kind == LENGTH:
+        fast.a[r], fast.b[r], fast.c[r] = 0.0, -1.0, 0.0
+        fast.more[r, 1], fast.more[r, 2] = length(state.sq_composites[r]), state.sq_composites[r]
+    elif rule.kind == ANGLE:
+        fast.a[r], fast.b[r], fast.c[r] = 0.0, inverse_length(n, state.sq_composites[r]), 0.0
     elif rule.kind == WEIGHTED:
         fast.a[r], fast.b[r], fast.c[r] = 0.0, -1.0, 0.0
         fast.more[r, 0], fast.more[r, 1], fast.more[r, 2] = n, 2.0 / n, state.sq_composites[r] / (n * n)
@@ -141,7 +181,7 @@ def refresh_all(rule, state, fast):
 @helper
 def may_leave(cluster, weight, state, limits):
     """A cluster never gives up its last sample, nor one it needs for its smallest size."""
-    return state.counts[cluster] > 1 and state.sizes[cluster] - weight >= limits.low[cluster]
+    return cluster < 0 or (state.counts[cluster] > 1 and state.sizes[cluster] - weight >= limits.low[cluster])
 
 
 @helper
@@ -150,7 +190,7 @@ def move_sums(
     i,  # IN     sample
     sq_norm,  # IN
     weight,  # IN
-    src,  # IN     cluster it leaves
+    src,  # IN     cluster it leaves; −1: none
     dst,  # IN     cluster it joins
     from_src,  # IN     x·D_src before the move
     from_dst,  # IN     x·D_dst before the move
@@ -159,16 +199,17 @@ def move_sums(
 ):
     """Everything of a move but D ± w x: label, n ± w, Q ± w x·x, |D ± w x|²."""
     state.labels[i] = dst
-    state.counts[src] -= 1
     state.counts[dst] += 1
-    state.sizes[src] -= weight
     state.sizes[dst] += weight
-    state.norm_sums[src] -= weight * sq_norm
     state.norm_sums[dst] += weight * sq_norm
-    state.sq_composites[src] += weight * (weight * sq_norm - 2.0 * from_src)
     state.sq_composites[dst] += weight * (weight * sq_norm + 2.0 * from_dst)
-    refresh(rule, src, state, fast)
     refresh(rule, dst, state, fast)
+    if src >= 0:
+        state.counts[src] -= 1
+        state.sizes[src] -= weight
+        state.norm_sums[src] -= weight * sq_norm
+        state.sq_composites[src] += weight * (weight * sq_norm - 2.0 * from_src)
+        refresh(rule, src, state, fast)
 
 
 @helper
@@ -177,7 +218,7 @@ def reallocate_if_better(
     to_beat,  # IN     stay cost, less rounding
     block,  # IN
     row,  # IN     the sample's row in the block
-    src,  # IN     its cluster
+    src,  # IN     its cluster; −1: none yet
     dst,  # IN     the cluster of least score
     from_src,  # IN     x·D_src
     from_dst,  # IN     x·D_dst
@@ -193,13 +234,14 @@ def reallocate_if_better(
         return False
     rows = block.rows
     for t in range(rows.shape[1]):
-        pull = weight * rows[row, t]
-        left = state.composites[src, t] - pull
-        joined = state.composites[dst, t] + pull
-        state.composites[src, t] = left
+        joined = state.composites[dst, t] + weight * rows[row, t]
         state.composites[dst, t] = joined
-        fast.composites[src, t] = left
         fast.composites[dst, t] = joined
+    if src >= 0:
+        for t in range(rows.shape[1]):
+            left = state.composites[src, t] - weight * rows[row, t]
+            state.composites[src, t] = left
+            fast.composites[src, t] = left
     move_sums(rule, block.ids[row], sq_norm, weight, src, dst, from_src, from_dst, state, fast)
     return True
 
@@ -236,6 +278,9 @@ def finish_score(
     if rule.kind == COSINE:
         for j in range(lanes):
             scores[r, j] = cosine_score(c, weights[first + j], scores[r, j])
+    elif rule.kind == LENGTH:
+        for j in range(lanes):
+            scores[r, j] = length_score(b, c, weights[first + j], scores[r, j])
     elif rule.kind == WEIGHTED:
         for j in range(lanes):
             scores[r, j] = weighted_score(a, b, c, rule.p, sq_norms[first + j], weights[first + j], scores[r, j])

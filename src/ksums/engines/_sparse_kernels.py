@@ -58,16 +58,19 @@ def sparse_block(
         if not may_leave(src, weight, state, limits):
             continue
         _products(block, row, state.composites, products)
-        to_beat = cost_to_beat(rule, src, state, sq_norm, weight, products[src])
+        from_src = products[src] if src >= 0 else 0.0
+        to_beat = cost_to_beat(rule, src, state, sq_norm, weight, from_src)
         score_all(rule, state, fast, limits, sq_norm, weight, products, scores)
-        scores[src] = np.inf
+        if src >= 0:
+            scores[src] = np.inf
         dst = least_score(scores, least, to_beat)
         if dst < 0 or not join_cost(rule, dst, state, sq_norm, weight, products[dst]) < to_beat:
             continue
         for at in range(block.indptr[row], block.indptr[row + 1]):
             pull, t = weight * block.data[at], block.indices[at]
-            state.composites[src, t] -= pull
             state.composites[dst, t] += pull
-        move_sums(rule, i, sq_norm, weight, src, dst, products[src], products[dst], state, fast)
+            if src >= 0:
+                state.composites[src, t] -= pull
+        move_sums(rule, i, sq_norm, weight, src, dst, from_src, products[dst], state, fast)
         moves += 1
     return moves

@@ -73,8 +73,8 @@ class ExactEngine:
         )
         self.dtype = dtype
         padded = -(-k // RUN) * RUN
-        self._products, self._scores = np.zeros(padded, dtype), np.full(padded, np.inf, dtype)
-        self._least = np.empty(RUN, dtype)
+        self.arguments = (self.rule, state, self.fast, limits)
+        self.work = (np.zeros(padded, dtype), np.full(padded, np.inf, dtype), np.empty(RUN, dtype))
         self._columns = np.zeros((d, padded), dtype) if self.kernel == "columns" else None
         self._panels = self._make_panels() if self.kernel == "panels" else None
         self._block_length = self._choose_block_length()
@@ -94,18 +94,18 @@ class ExactEngine:
                 yield self._visit_block(pool, order[first : first + self._block_length])
 
     def _visit_block(self, pool: ThreadPoolExecutor | None, ids: np.ndarray) -> int:
-        arguments = (self.rule, self.state, self.fast, self.limits)
         if self.kernel == "sparse":
-            return int(sparse_block(*arguments, self._read_sparse(ids), self._products, self._scores, self._least))
-        block, count = self._fill_block(ids), len(ids)
+            return int(sparse_block(*self.arguments, self._read_sparse(ids), *self.work))
+        block, count = self.fill_block(ids), len(ids)
         if self.kernel == "rows":
-            return int(rows_block(*arguments, block, count, self._products, self._scores, self._least))
+            return int(rows_block(*self.arguments, block, count, *self.work))
         if self.kernel == "columns":
-            work = (self._columns, self._products, self._scores, self._least)
-            return int(columns_block(*arguments, block, count, *work))
-        return int(run_in_step(pool, self.n_threads, panel_block, *arguments, block, count, self._tile, self._panels))
+            return int(columns_block(*self.arguments, block, count, self._columns, *self.work))
+        panels = (block, count, self._tile, self._panels)
+        return int(run_in_step(pool, self.n_threads, panel_block, *self.arguments, *panels))
 
-    def _fill_block(self, ids: np.ndarray) -> Block:
+    def fill_block(self, ids: np.ndarray) -> Block:
+        """The rows, ready for the kernels."""
         count, block = len(ids), self._block
         assert block is not None
         self.rows.read(ids, self.dtype, out=block.rows[:count])

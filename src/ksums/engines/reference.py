@@ -32,11 +32,14 @@ class ReferenceEngine:
 
     def _visit_one(self, i: int, x: np.ndarray, weight: float) -> bool:
         state, limits = self.state, self.limits
-        src = state.labels[i]
-        if state.counts[src] == 1 or state.sizes[src] - weight < limits.low[src]:
-            return False
+        src = int(state.labels[i])
         costs = join_costs(self.driver, x, weight, state)
         costs[state.sizes + weight > limits.high] = np.inf
+        if src < 0:
+            reallocate(state, i, x, weight, src, int(np.argmin(costs)))
+            return True
+        if state.counts[src] == 1 or state.sizes[src] - weight < limits.low[src]:
+            return False
         costs[src] = np.inf
         dst = int(np.argmin(costs))
         margin = rounding_margin(self.driver, x, state, src)

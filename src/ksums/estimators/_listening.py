@@ -35,6 +35,7 @@ class Listening:
     """A ``fitting.Listener`` that passes on to everybody; used as a context manager around the fit.
 
     To scikit-learn's callbacks a fit is a task with a subtask for each pass, or for each of several runs.
+    ``passes`` is the most there can be in a run.
     """
 
     def __init__(
@@ -44,10 +45,12 @@ class Listening:
         data: dict[str, Any],
         functions: Sequence[Callable[..., Any]],
         attributes_of: Callable[[Run], dict[str, Any]],
+        runs: int,
+        passes: int,
     ) -> None:
         self.estimator, self.data, self.functions = estimator, data, functions
-        self.attributes_of = attributes_of
-        self.progress = progress_for(int(estimator.verbose), type(estimator).__name__, estimator.max_iter)
+        self.attributes_of, self.runs, self.passes = attributes_of, runs, passes
+        self.progress = progress_for(int(estimator.verbose), type(estimator).__name__, passes)
         self.fit_task = self.run_task = self.pass_task = context
 
     def __enter__(self) -> Listening:
@@ -60,8 +63,8 @@ class Listening:
             self._end(self.fit_task)
 
     def run_begins(self) -> None:
-        if self.estimator.n_init > 1:
-            self.run_task = self.fit_task.subcontext(task_name="run", max_subtasks=self.estimator.max_iter)
+        if self.runs > 1:
+            self.run_task = self.fit_task.subcontext(task_name="run", max_subtasks=self.passes)
             self._begin(self.run_task)
 
     def pass_begins(self) -> None:
