@@ -5,10 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 logger = logging.getLogger("ksums")
+
+
+@cache
+def _pools() -> ThreadpoolController:
+    """The thread pools of BLAS and OpenMP, looked up once: that takes milliseconds."""
+    return ThreadpoolController()
 
 
 @contextmanager
@@ -28,7 +35,7 @@ def computing(n_threads: int | None) -> Iterator[int]:
         logger.info("n_threads=%d is more than the %d this process may use; taking those.", wanted, available)
         wanted = available
     notice = CompileNotice()
-    with threadpool_limits(limits=1), event.install_listener("numba:compile", notice):
+    with _pools().limit(limits=1), event.install_listener("numba:compile", notice):
         yield wanted
     if notice.seconds:
         logger.info("Compiling took %.1f s.", notice.seconds)

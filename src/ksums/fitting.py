@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -57,11 +57,14 @@ class Run:
 
 
 class Listener(Protocol):
-    """Who is told what happens, and may stop it: the answers of the last two say whether to."""
+    """Who is told what happens, and may stop it: the answers of the last two say whether to.
+
+    The run told of is a ``Run`` or its like: with ``records``, ``labels`` and ``k``.
+    """
 
     def run_begins(self) -> None: ...
     def pass_begins(self) -> None: ...
-    def pass_ends(self, run: Run) -> bool: ...
+    def pass_ends(self, run: Any) -> bool: ...
     def run_ends(self) -> bool: ...
 
 

@@ -124,7 +124,7 @@ def prepare(X: Matrix, metric: str, weights: np.ndarray | None = None) -> Rows:
         shift = (sum(sums, np.zeros(d)) / len(weighty)).astype(dtype)
     largest = max((_largest(rows(shift, unit).read(ids)) for ids in rows(shift, unit).blocks_of(weighty)), default=0.0)
     scales = np.array([_power_of_two_near(largest, dtype)])
-    return rows(shift, scales, _sq_norms(rows(shift, scales), weighty), weighty)
+    return rows(shift, scales, sq_norms_of(rows(shift, scales), weighty), weighty)
 
 
 def part_of(rows: Rows, ids: np.ndarray) -> Rows:
@@ -153,7 +153,7 @@ def part_of(rows: Rows, ids: np.ndarray) -> Rows:
         sums = (own.read(block, np.float64).sum(axis=0) for block in own.blocks_of(everything))
         mean = sum(sums, np.zeros(rows.d)) / len(ids) / rows.scales[0]
         own = replace(own, shift=((0.0 if rows.shift is None else rows.shift) + mean).astype(rows.dtype))
-    return replace(own, sq_norms=_sq_norms(own, everything)) if centred else own
+    return replace(own, sq_norms=sq_norms_of(own, everything)) if centred else own
 
 
 def _bytes_of(rows: Rows, ids: np.ndarray) -> int:
@@ -195,7 +195,7 @@ def _largest(block: Matrix) -> float:
     return float(np.abs(block.data if sparse.issparse(block) else block).max(initial=0.0))
 
 
-def _sq_norms(rows: Rows, ids: np.ndarray) -> np.ndarray:
+def sq_norms_of(rows: Rows, ids: np.ndarray) -> np.ndarray:
     """x·x of the finished rows, in float64; zero for rows without weight, which nobody asks for."""
     sq_norms = np.zeros(rows.n)
     for part in rows.blocks_of(ids):

@@ -14,6 +14,8 @@ from scipy import sparse
 
 from ksums.rows import Rows
 
+_FEW = 16  # clusters up to which a product with zeros and ones is faster than making a sparse matrix of them
+
 
 class ClusterState(NamedTuple):
     """Sums over the clusters. Rows without pull (see ``rows.py``) have a label and count in none of them."""
@@ -49,9 +51,11 @@ def build(rows: Rows, labels: np.ndarray, k: int) -> ClusterState:
         counts += np.bincount(own, minlength=k)
         sizes += np.bincount(own, weights, minlength=k)
         norm_sums += np.bincount(own, weights * rows.sq_norms[ids], minlength=k)
-        members = sparse.csr_array((weights, own, np.arange(len(ids) + 1)), shape=(len(ids), k)).T
-        block = rows.read(ids)
-        summed = members @ (block.astype(np.float64) if block.dtype != np.float64 else block)
+        block = rows.read(ids, np.float64) if rows.is_sparse else rows.read(ids).astype(np.float64, copy=False)
+        if k <= _FEW and not rows.is_sparse:
+            composites += (own == np.arange(k)[:, None]) * weights @ block
+            continue
+        summed = sparse.csr_array((weights, own, np.arange(len(ids) + 1)), shape=(len(ids), k)).T @ block
         composites += summed.toarray() if rows.is_sparse else summed
     state = ClusterState(labels, composites, sizes, counts, norm_sums, np.empty(k))
     renew_sq_composites(state)

@@ -93,7 +93,7 @@ def check_parameters(estimator: Any) -> None:
     for parameter, constraint in CONSTRAINTS.items():
         if parameter in parameters and not constraint.holds(parameters[parameter]):
             raise ValueError(f"{name}: {parameter} must be {constraint.allowed}; got {parameters[parameter]!r}.")
-    if parameters.get("objective") == "pairwise" and parameters["rule"] not in ("auto", "paper"):
+    if parameters.get("objective") == "pairwise" and parameters.get("rule", "auto") not in ("auto", "paper"):
         raise ValueError(
             f"{name}: rule={parameters['rule']!r} has no meaning for objective='pairwise', whose driven function "
             "I_s has one form only; leave rule='auto', or take objective='distortion'."
@@ -291,3 +291,75 @@ def check_init(estimator: Any, X: Matrix, k: int) -> str | np.ndarray:
         f"{name}: init as an array must be labels of shape ({n},) or centres of shape ({k}, {d}); "
         f"got shape {array.shape}."
     )
+
+
+def check_init_by_name(estimator: Any) -> str:
+    """The ``init`` parameter where it is about each split, so that given labels or centres make no sense."""
+    if isinstance(estimator.init, str):
+        return estimator.init
+    raise ValueError(
+        f"{type(estimator).__name__}: init must be one of {', '.join(map(repr, INIT_NAMES))}; got an array, which can "
+        "start a flat fit (KSums), not the splits of a tree."
+    )
+
+
+def check_option(estimator: Any, parameter: str, value: Any, options: tuple[str, ...]) -> None:
+    """An argument of a method, one of a few words."""
+    constraint = _one_of(*options)
+    if not constraint.holds(value):
+        raise ValueError(f"{type(estimator).__name__}: {parameter} must be {constraint.allowed}; got {value!r}.")
+
+
+def check_cut(estimator: Any, n_clusters: Any, most: int) -> None:
+    """A number of clusters at which a tree can be cut."""
+    if not _is_int(n_clusters) or not 1 <= n_clusters <= most:
+        raise ValueError(
+            f"{type(estimator).__name__}: the tree can be cut at 1 … {most} clusters; got n_clusters={n_clusters!r}. "
+            "For more clusters fit a larger tree."
+        )
+
+
+def check_one(estimator: Any, x: Any) -> Any:
+    """A single sample (d,) as a table of one row; a row of a sparse matrix as it is."""
+    if sparse.issparse(x):
+        return x if x.ndim == 2 else x.reshape(1, -1)
+    x = np.asarray(x)
+    if x.ndim != 1:
+        raise ValueError(
+            f"{type(estimator).__name__}: learn_one takes one sample of shape (d,); got shape {x.shape}. "
+            "For several rows there is partial_fit."
+        )
+    return x[None]
+
+
+def check_forgotten(estimator: Any, n: int, k: int, labels: Any, ages: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Labels and ages of rows to forget."""
+    name = type(estimator).__name__
+    own = np.asarray(labels)
+    if own.shape != (n,) or own.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name}: labels must hold one integer for each of the {n} rows, as partial_fit gave them; got shape "
+            f"{own.shape} of dtype {own.dtype}."
+        )
+    if n and (own.min() < 0 or own.max() >= k):
+        raise ValueError(f"{name}: labels must be 0 … {k - 1}; got {own.min()} … {own.max()}.")
+    if (ages is None) != (estimator.half_life is None):
+        raise ValueError(
+            f"{name}: ages (how many samples came after each row) must be given with a half_life, and only then; "
+            f"got ages={'None' if ages is None else '…'} with half_life={estimator.half_life!r}."
+        )
+    if ages is not None:
+        ages = np.asarray(ages, dtype=np.float64)
+        if ages.shape != (n,) or not (np.isfinite(ages) & (ages >= 0)).all():
+            raise ValueError(f"{name}: ages must hold one number >= 0 for each of the {n} rows.")
+    return own.astype(np.int32), ages
+
+
+def check_enough_to_forget(estimator: Any, taken: np.ndarray, counts: np.ndarray) -> None:
+    """A cluster cannot give back more samples than it has."""
+    if len(short := np.flatnonzero(taken > counts)):
+        r = int(short[0])
+        raise ValueError(
+            f"{type(estimator).__name__}: {taken[r]} rows are to be taken out of cluster {r}, which holds "
+            f"{counts[r]} samples; forget only rows that were learnt, with the labels they got. Nothing was changed."
+        )

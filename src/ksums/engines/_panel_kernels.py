@@ -158,7 +158,10 @@ def _rescore_pair(
     scores,  # INOUT  (k, width)
     minima,  # INOUT  (tiles, width)
 ):
-    """After one move: the two clusters that changed, for the samples of the panel still to come."""
+    """After one move: the two clusters that changed, for the samples of the panel still to come.
+
+    They are the same where the sample was in no cluster before.
+    """
     width = panel.shape[1]
     decided = (lane + 1) * VECTORS // width  # whole vectors that need no new score
     pair[0], pair[1] = src, dst
@@ -168,7 +171,8 @@ def _rescore_pair(
         panel_scores_pair_last2(panel, fast.composites, fast.a, fast.b, fast.c, block.sq_norms, first, pair, 0, scores)
     else:
         panel_scores_pair_last1(panel, fast.composites, fast.a, fast.b, fast.c, block.sq_norms, first, pair, 0, scores)
-    _finish(rule, state, fast, limits, block, first, pair, np.int64(0), np.int64(2), scores)
+    changed = np.int64(2) if src != dst else np.int64(1)
+    _finish(rule, state, fast, limits, block, first, pair, np.int64(0), changed, scores)
     for later in range(lane + 1, width):
         if own[later] == src or own[later] == dst:
             scores[own[later], later] = np.inf
@@ -231,7 +235,7 @@ def _decide(
         if reallocate_if_better(rule, to_beat, block, row, src, dst, from_src, from_dst, state, fast):
             moves += 1
             if lane + 1 < width:
-                also = src if src >= 0 else dst  # one that was in no cluster changes only the one it joins
+                also = src if src >= 0 else dst
                 _rescore_pair(
                     rule, state, fast, limits, block, first, lane, also, dst, tile, panel, own, pair, scores, minima
                 )

@@ -78,7 +78,7 @@ class ExactEngine:
         self._columns = np.zeros((d, padded), dtype) if self.kernel == "columns" else None
         self._panels = self._make_panels() if self.kernel == "panels" else None
         self._block_length = self._choose_block_length()
-        self._block = None if rows.is_sparse else self._make_block()
+        self.block = None if rows.is_sparse else self._make_block()
 
     # ------------------------------------------------------------------------------------ a pass
     def visit(self, order: np.ndarray) -> Iterator[int]:
@@ -106,7 +106,7 @@ class ExactEngine:
 
     def fill_block(self, ids: np.ndarray) -> Block:
         """The rows, ready for the kernels."""
-        count, block = len(ids), self._block
+        count, block = len(ids), self.block
         assert block is not None
         self.rows.read(ids, self.dtype, out=block.rows[:count])
         block.sq_norms[:count] = block.exact_sq_norms[:count] = self.rows.sq_norms[ids]

@@ -1,5 +1,7 @@
 """The scikit-learn face: parameters, docstrings, fit, predict and transform. No mathematics."""
 
+from ksums.estimators.bisecting import BisectingKSums
 from ksums.estimators.flat import KSums
+from ksums.estimators.sequential import SequentialKSums
 
-__all__ = ["KSums"]
+__all__ = ["KSums", "BisectingKSums", "SequentialKSums"]

@@ -19,7 +19,7 @@ from ksums.computing import computing
 from ksums.engines import nearest_centres
 from ksums.estimators._listening import Listening, check_callbacks
 from ksums.fitting import Listener, Run
-from ksums.metrics import cluster_sums, distinct_clusters, sq_distances, unit_rows
+from ksums.metrics import ClusterSums, cluster_sums, distinct_clusters, sq_distances, unit_rows
 from ksums.rows import Rows, prepare, prepare_for
 from ksums.typing import Matrix, arithmetic_of
 
@@ -54,8 +54,10 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
 
     def transform(self, X):
         """Distances (n, k) to the centres: Euclidean, or one minus the cosine."""
-        X = self._check_new(X)
-        rows, centres, _ = prepare_for(X, self.cluster_centers_, self.metric)
+        return self._distances(self._check_new(X), self.cluster_centers_)
+
+    def _distances(self, X: Matrix, centres: np.ndarray) -> np.ndarray:
+        rows, centres, _ = prepare_for(X, centres, self.metric)
         distances = np.empty((X.shape[0], len(centres)), arithmetic_of(X))
         of = cosine_distances if self.metric == "cosine" else euclidean_distances
         for ids in rows.blocks_of(rows.pulling):
@@ -91,14 +93,16 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
 class Clusterer(CallbackSupportMixin, Centred):
     """A model fitted to all of the data, pass by pass. A subclass has parameters and ``_run``."""
 
-    n_init = 1  # where it is not a parameter
-
     def _run(self, rows: Rows, task: Task) -> Run:
         raise NotImplementedError
 
     def _check(self, X: Matrix, weights: np.ndarray | None) -> str | np.ndarray:
         """Refuse parameters that do not suit the data; gives the start, as checked."""
         return getattr(self, "init", "random-labels")
+
+    def _runs(self) -> int:
+        """Number of runs of which the best is kept."""
+        return int(self.n_init)
 
     def _records(self) -> int:
         """The most records that a run can leave."""
@@ -138,7 +142,7 @@ class Clusterer(CallbackSupportMixin, Centred):
         def attributes_of(run: Run) -> dict[str, Any]:
             return self._attributes_of(X, weights, run)
 
-        runs, records = int(self.n_init), self._records()
+        runs, records = self._runs(), self._records()
         context = self._context(protocol, runs if runs > 1 else records)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         with (
@@ -187,7 +191,11 @@ class Clusterer(CallbackSupportMixin, Centred):
             "converged_": run.converged,
             "history_": list(run.records),
             "_n_features_out": k,
+            **self._more_attributes_of(run, sums),
         }
+
+    def _more_attributes_of(self, run: Run, sums: ClusterSums) -> dict[str, Any]:
+        return {}
 
     # ---------------------------------------------------------------------------------------- warnings
     def _look_at_rows_without_direction(self, rows: Rows) -> None:

@@ -1,0 +1,300 @@
+"""``SequentialKSums``: the paper's online form as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from ksums import state as states
+from ksums import validation
+from ksums.computing import computing
+from ksums.drivers import Driver, driver_for
+from ksums.estimators._base import Centred
+from ksums.history import PassRecord
+from ksums.sequential import Stream
+from ksums.typing import Matrix
+
+
+class Sequential(Centred):
+    """What all one-pass methods share. A subclass has parameters and a driver."""
+
+    half_life: float | None = None  # where it is not a parameter
+    _stream: Stream
+
+    def _driver(self) -> Driver:
+        raise NotImplementedError
+
+    # --------------------------------------------------------------------------------------- learning
+    def fit(self, X, y=None, sample_weight=None):
+        """Forget everything, then learn the rows of X, each once, in their order (or in random order: ``shuffle``).
+
+        Parameters
+        ----------
+        X : array-like or CSR array of shape (n, d)
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+        """
+        validation.check_parameters(self)
+        X = validation.check_rows(self, X, reset=True)
+        validation.check_enough_rows(self, X.shape[0], X.shape[0], int(self.n_clusters))
+        order = self._order(X.shape[0])
+        self.__dict__.pop("_stream", None)
+        self._learn(X, sample_weight, order)
+        opened = int(np.count_nonzero(self._stream.state.counts))
+        if opened < self.n_clusters:
+            warnings.warn(
+                f"Number of distinct clusters ({opened}) found smaller than n_clusters ({self.n_clusters}): there "
+                "were no more distinct samples to open one. The others wait for partial_fit.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Learn the rows of X, each once, in their order. ``labels_`` are those of these rows.
+
+        How a stream is cut into calls makes no difference to its labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR array of shape (n, d)
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+        """
+        validation.check_parameters(self)
+        first = not hasattr(self, "_stream")
+        X = validation.check_rows(self, X, reset=first)
+        return self._learn(X, sample_weight, None)
+
+    def learn_one(self, x):
+        """Learn one sample of shape (d,); gives its label. The same as ``partial_fit`` with one row."""
+        self.partial_fit(validation.check_one(self, x))
+        return int(self.labels_[0])
+
+    def _order(self, n: int) -> np.ndarray | None:
+        if not self.shuffle:
+            return None
+        if isinstance(self.random_state, np.random.Generator):
+            return self.random_state.permutation(n)
+        return check_random_state(self.random_state).permutation(n)
+
+    def _learn(self, X: Matrix, sample_weight, order: np.ndarray | None):
+        started = time.perf_counter()
+        weights = validation.check_weights(self, sample_weight, X.shape[0])
+        if not hasattr(self, "_stream"):
+            k, half_life = int(self.n_clusters), None if self.half_life is None else float(self.half_life)
+            stream = Stream(k, X.shape[1], self._driver(), self.metric, half_life, sparse.issparse(X))
+        else:
+            stream = self._stream
+        with computing(self.n_threads) as n_threads:
+            self.labels_, without_direction = stream.learn(X, weights, n_threads, order)
+        validation.warn_of_rows_without_direction(without_direction)
+        self._stream, self._n_features_out = stream, len(stream.state.sizes)
+        self._seconds = time.perf_counter() - started
+        return self
+
+    # -------------------------------------------------------------------------------------- forgetting
+    def forget(self, X, labels, sample_weight=None, ages=None):
+        """Take rows out again, as if they had never been learnt: sums, sizes and measures are those without them.
+
+        What other samples did in the meantime stays. A cluster that loses its last sample is open to the next new one.
+
+        Parameters
+        ----------
+        X : array-like or CSR array of shape (n, d)
+            Rows that were learnt.
+        labels : array-like of shape (n,)
+            The labels they got.
+        sample_weight : array-like of shape (n,), default=None
+            The weights they had.
+        ages : array-like of shape (n,), default=None
+            With a ``half_life`` only: how many samples were learnt after each of them.
+        """
+        X = self._check_new(X)
+        weights = validation.check_weights(self, sample_weight, X.shape[0])
+        stream = self._stream
+        own, ages = validation.check_forgotten(self, X.shape[0], len(stream.state.sizes), labels, ages)
+        sums = stream.sums_of(X, own, weights, ages)
+        validation.check_enough_to_forget(self, sums.counts, stream.state.counts)
+        stream.take_out(sums)
+        return self
+
+    # -------------------------------------------------------------------------------------- attributes
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_stream")
+
+    @property
+    def sizes_(self):
+        """(k,) Samples in each cluster, their weights, or what the half-life has left of them; 0: not open yet."""
+        return self._state().sizes / self._stream.present
+
+    @property
+    def composites_(self):
+        """(k, d) Sums D_r of the clusters."""
+        composites = np.ascontiguousarray(self._state().composites) / self._stream.present
+        shift = self._stream.shift
+        return composites if shift is None else composites + self.sizes_[:, None] * shift
+
+    @property
+    def cluster_centers_(self):
+        """(k, d) Means of the clusters, D_r/n_r; NaN for one that is not open yet."""
+        sizes = self._state().sizes[:, None]
+        centres = np.full(self._state().composites.shape, np.nan)
+        np.divide(self._state().composites, sizes, out=centres, where=sizes > 0)
+        return centres if self._stream.shift is None else centres + self._stream.shift
+
+    @property
+    def distortion_(self):
+        """E_m of all that was learnt and not forgotten, each sample in the cluster it joined."""
+        return states.distortion(self._opened())
+
+    @property
+    def pairwise_(self):
+        """E_s of all that was learnt and not forgotten, each sample in the cluster it joined."""
+        return states.pairwise(self._opened()) / self._stream.present
+
+    @property
+    def inertia_(self):
+        """The sum of squared distances: distortion_ times the number of samples (or sum of weights)."""
+        return self.distortion_ * float(self.sizes_.sum())
+
+    @property
+    def n_samples_seen_(self):
+        """Samples learnt so far."""
+        self._state()
+        return self._stream.seen
+
+    @property
+    def n_iter_(self):
+        """1: there is one pass only."""
+        self._state()
+        return 1
+
+    @property
+    def history_(self):
+        """One record: of all that was learnt so far; its seconds are those of the last call."""
+        state, sizes = self._opened(), self.sizes_
+        measures = {"distortion": self.distortion_, "pairwise": self.pairwise_, "angle": states.angle(state)}
+        return [
+            PassRecord(
+                index=1,
+                objective=measures[self._driver().objective],
+                distortion=measures["distortion"],
+                pairwise=measures["pairwise"],
+                moves=self._stream.seen,
+                smallest=float(sizes.min()),
+                largest=float(sizes.max()),
+                seconds=self._seconds,
+            )
+        ]
+
+    def _state(self) -> states.ClusterState:
+        if not hasattr(self, "_stream"):
+            raise AttributeError(f"this {type(self).__name__} has learnt nothing yet")
+        return self._stream.state
+
+    def _opened(self) -> states.ClusterState:
+        """The state of the clusters that are open."""
+        state = self._state()
+        opened = state.counts > 0
+        return states.ClusterState(state.labels, *(sums[opened] for sums in state[1:]))
+
+    # ----------------------------------------------------------------------------------- after fitting
+    def _nearest(self, X: Matrix, ids: np.ndarray, centres: np.ndarray, n_threads: int) -> np.ndarray:
+        opened = np.flatnonzero(self._stream.state.counts)
+        return opened.astype(np.int32)[super()._nearest(X, ids, centres[opened], n_threads)]
+
+    def _distances(self, X: Matrix, centres: np.ndarray) -> np.ndarray:
+        opened = np.flatnonzero(self._stream.state.counts)
+        known = super()._distances(X, centres[opened])
+        distances = np.full((X.shape[0], len(centres)), np.inf, known.dtype)
+        distances[:, opened] = known
+        return distances
+
+
+class SequentialKSums(Sequential):
+    """Sequential k-sums: each sample joins a cluster when it comes, and is not looked at again.
+
+    The first k distinct samples open the clusters. A later sample x goes where it costs least, supposing it has
+    joined: for I_m |n x − D|² / (n + 1)², for I_s the sum of its squared distances to the members. Then D += x.
+    Memory does not grow with the stream. Everything is computed in float64.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters k.
+
+    objective : {"distortion", "pairwise"}, default="distortion"
+        I_m or I_s, as in :class:`KSums`.
+
+    metric : {"l2", "cosine"}, default="l2"
+        As in :class:`KSums`.
+
+    half_life : float, default=None
+        For streams that drift: a sample that came so many samples ago counts half. Clusters that get nothing for many
+        half-lives fade, and the next sample that is far from all others takes one over. None: all count the same.
+
+    shuffle : bool, default=False
+        Whether ``fit`` takes the rows in random order. ``partial_fit`` takes them as they come.
+
+    n_threads : int, default=None
+        Most threads to use, as in :class:`KSums`.
+
+    random_state : int, RandomState, Generator or None, default=None
+        Of the order that ``shuffle`` asks for.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Clusters of the rows learnt by the last call.
+    cluster_centers_ : ndarray of shape (k, d)
+        Means of the clusters; NaN for one that no sample has opened yet.
+    composites_, sizes_ : ndarray of shape (k, d) and (k,)
+        Sums and numbers of samples (weights; with a half-life, what is left of them).
+    distortion_, pairwise_, inertia_ : float
+        E_m and E_s of all that was learnt and not forgotten, each sample in the cluster it joined.
+    n_samples_seen_ : int
+        Samples learnt so far.
+    history_ : list of one PassRecord
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ksums import SequentialKSums
+    >>> model = SequentialKSums(n_clusters=2)
+    >>> model.partial_fit(np.array([[0.0], [10.0], [1.0]])).labels_
+    array([0, 1, 0], dtype=int32)
+    >>> model.learn_one([11.0])
+    1
+    >>> model.cluster_centers_.ravel().tolist()
+    [0.5, 10.5]
+    >>> model.forget([[1.0]], [0]).cluster_centers_.ravel().tolist()
+    [0.0, 10.5]
+    """
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        objective="distortion",
+        metric="l2",
+        half_life=None,
+        shuffle=False,
+        n_threads=None,
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.objective = objective
+        self.metric = metric
+        self.half_life = half_life
+        self.shuffle = shuffle
+        self.n_threads = n_threads
+        self.random_state = random_state
+
+    def _driver(self) -> Driver:
+        return driver_for(self.objective, self.metric, "paper")
