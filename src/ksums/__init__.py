@@ -1,8 +1,18 @@
 """ksums: clustering by moving one sample at a time. The clustering to take instead of k-means."""
 
-from ksums import metrics
+from ksums import baselines, metrics
 from ksums.estimators import BisectingKSums, KSums, SequentialKSums
 from ksums.history import PassRecord, history_frame
+from ksums.methods import METHODS
 
 __version__ = "0.1.0"
-__all__ = ["KSums", "BisectingKSums", "SequentialKSums", "PassRecord", "history_frame", "metrics"]
+__all__ = [
+    "KSums",
+    "BisectingKSums",
+    "SequentialKSums",
+    "METHODS",
+    "PassRecord",
+    "baselines",
+    "history_frame",
+    "metrics",
+]

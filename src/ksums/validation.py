@@ -363,3 +363,12 @@ def check_enough_to_forget(estimator: Any, taken: np.ndarray, counts: np.ndarray
             f"{type(estimator).__name__}: {taken[r]} rows are to be taken out of cluster {r}, which holds "
             f"{counts[r]} samples; forget only rows that were learnt, with the labels they got. Nothing was changed."
         )
+
+
+def check_cosine_only(estimator: Any) -> None:
+    """A method that is about directions."""
+    if estimator.metric != "cosine":
+        raise ValueError(
+            f"{type(estimator).__name__}: metric must be 'cosine', as the method compares directions; got "
+            f"{estimator.metric!r}. For l2 take KMeansSharp or Hartigan."
+        )

@@ -27,7 +27,7 @@ RUN = 16  # scores compared at a time; the score buffer is padded to a multiple 
 
 
 @helper_reordering
-def _products_by_rows(
+def products_by_rows(
     rows,  # IN   (n, d)
     row,  # IN
     composites,  # IN   (k, d)
@@ -145,7 +145,7 @@ def visit_row(
     weight = block.exact_weights[row]
     if not may_leave(src, weight, state, limits):
         return False
-    _products_by_rows(block.rows, row, fast.composites, products)
+    products_by_rows(block.rows, row, fast.composites, products)
     from_src = float(products[src]) if src >= 0 else 0.0
     to_beat = cost_to_beat(rule, src, state, block.exact_sq_norms[row], weight, from_src)
     score_all(rule, state, fast, limits, block.sq_norms[row], block.weights[row], products, scores)

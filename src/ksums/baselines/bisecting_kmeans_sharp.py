@@ -1,0 +1,11 @@
+"""Bisecting k-means#: Algorithm 2 with k-means# in each split."""
+
+from __future__ import annotations
+
+from ksums.baselines._base import BisectingBaseline
+
+
+class BisectingKMeansSharp(BisectingBaseline):
+    """Bisecting k-means#, each split from random labels."""
+
+    rule, start = "hartigan", "random-labels"

@@ -1,0 +1,77 @@
+"""All methods of the paper by the names it prints, and ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from ksums import baselines
+from ksums.estimators import BisectingKSums, KSums, SequentialKSums
+
+
+@dataclass(frozen=True)
+class Method:
+    """Makes unfitted estimators of one method."""
+
+    name: str
+    estimator: type
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """The parameters that make the method what it is."""
+    metrics: tuple[str, ...] = ("l2", "cosine")
+    """The metrics it is defined for; the first is taken if none is asked for."""
+
+    def __call__(self, n_clusters: int, metric: str | None = None, random_state: Any = None, **more: Any) -> Any:
+        """An unfitted estimator; ``more`` are further parameters of it."""
+        metric = self.metrics[0] if metric is None else metric
+        if metric in ("l2", "cosine") and metric not in self.metrics:
+            raise ValueError(f"{self.name} is not defined for metric={metric!r}; only for {self.metrics[0]!r}.")
+        return self.estimator(n_clusters, metric=metric, random_state=random_state, **{**self.given, **more})
+
+
+_PRINTED = {"rule": "paper", "init": "random-labels"}
+_PAIRS = {"objective": "pairwise", "init": "random-labels"}
+_COSINE = ("cosine",)
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        method.name: method
+        for method in (
+            Method("k-means", baselines.KMeans),
+            Method("k-means++", baselines.KMeansPlusPlus),
+            Method("Mini-Batch", baselines.MiniBatch),
+            Method("LVQ", baselines.LVQ),
+            Method("Hartigan", baselines.Hartigan),
+            Method("k-means#", baselines.KMeansSharp),
+            Method("IKM", baselines.IKM, metrics=_COSINE),
+            Method("Sequential k-means", baselines.SequentialKMeans, {"shuffle": True}),
+            Method("bisecting k-means", baselines.BisectingKMeans),
+            Method("bisecting k-means++", baselines.BisectingKMeansPlusPlus),
+            Method("bisecting k-means#", baselines.BisectingKMeansSharp),
+            Method("bisecting IKM", baselines.BisectingIKM, metrics=_COSINE),
+            Method("k-sums-Im", KSums, _PRINTED),
+            Method("k-sums-Is", KSums, _PAIRS),
+            Method("bisecting k-sums-Im", BisectingKSums, {**_PRINTED, "strategy": "largest"}),
+            Method("bisecting k-sums-Is", BisectingKSums, {**_PAIRS, "strategy": "largest"}),
+            Method("Sequential k-sums-Im", SequentialKSums, {"shuffle": True}),
+            Method("Sequential k-sums-Is", SequentialKSums, {"objective": "pairwise", "shuffle": True}),
+            Method("k-sums-Im (released)", KSums, {"rule": "released", "init": "random-labels"}),
+            Method("ksums", KSums),
+        )
+    }
+)
+"""``METHODS[name](n_clusters, metric="l2", random_state=None, **more)`` gives an unfitted estimator.
+
+The names are those printed in the paper, as are the starts: random labels, or random samples as seeds. The methods
+that see each sample once take them in random order. IKM and bisecting IKM know cosine only
+(``METHODS[name].metrics``), which is then their default. ``"k-sums-Im (released)"`` is I_m as in the authors'
+published code; ``"ksums"`` is our default.
+
+>>> from ksums import METHODS
+>>> METHODS["k-sums-Is"](10, metric="cosine", random_state=0)
+KSums(init='random-labels', metric='cosine', n_clusters=10,
+      objective='pairwise', random_state=0)
+>>> [name for name, method in METHODS.items() if "l2" not in method.metrics]
+['IKM', 'bisecting IKM']
+"""
