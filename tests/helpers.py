@@ -16,6 +16,10 @@ RULES = [
     ("pairwise", "auto"),
 ]
 
+DIRECTION_RULES = [("distortion", "ikm"), ("distortion", "nearest")]  # of the baselines, for cosine
+EVERY_RULE = [(*rule, metric) for rule in RULES for metric in ("l2", "cosine")]
+EVERY_RULE += [(*rule, "cosine") for rule in DIRECTION_RULES]
+
 
 def engine_for(X, labels, k, *, objective="distortion", rule="hartigan", metric="l2", weights=None, limits=None,
                kernel=None, n_threads=1, reference=False):  # fmt: skip

@@ -1,15 +1,19 @@
 """The exact engine does what the reference engine does, pass by pass; its kernels agree to the last bit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from helpers import RULES, engine_for, run_passes
+from helpers import DIRECTION_RULES, RULES, engine_for, run_passes
 from scipy import sparse
 
 from ksums import state as states
+from ksums.drivers import driver_for
 from ksums.engines import _threads, _vectors, exact
 from ksums.engines._vectors import VECTORS, lanes_of
-from ksums.rows import prepare
-from ksums.state import Limits
+from ksums.engines.resident import settle
+from ksums.rows import part_of, prepare
+from ksums.state import Limits, no_limits
 
 SHAPES = [(260, 7, 13), (300, 33, 97), (200, 3, 2), (250, 20, 40)]  # n, d, k
 PASSES = 4
@@ -53,15 +57,105 @@ def test_exact_equals_reference_pass_by_pass(objective, rule, metric, kind, weig
                 assert (engine.state.sizes >= limits.low - 1e-9).all()
 
 
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize(("objective", "rule"), DIRECTION_RULES)
+def test_rules_of_the_baselines(objective, rule, kind, weighted, rng):
+    test_exact_equals_reference_pass_by_pass(objective, rule, "cosine", kind, weighted, False, rng)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("objective", "rule", "metric"),
+    [(*rule, metric) for rule in RULES for metric in ("l2", "cosine")]
+    + [(*rule, "cosine") for rule in DIRECTION_RULES],
+)
+def test_samples_in_no_cluster_yet_join_one(objective, rule, metric, kind, weighted, rng):
+    """Some have a cluster, the others have not: all are decided as by the reference engine."""
+    for n, d, k in SHAPES:
+        X = rng.standard_normal((n, d))
+        if kind == "sparse":
+            X *= rng.random((n, d)) < 0.4
+            X[:, 0] += 1
+            X = sparse.csr_array(X)
+        weights = rng.uniform(0.5, 3, n) if weighted else None
+        given = {"objective": objective, "rule": rule, "metric": metric, "weights": weights}
+        labels = np.where(rng.random(n) < 0.3, rng.integers(0, k, n), -1)
+        labels[rng.permutation(n)[:k]] = np.arange(k)
+        expected = moves = None
+        for kernel in ["reference", "sparse"] if kind == "sparse" else ["reference", "rows", "columns", "panels"]:
+            made = {"reference": True} if kernel == "reference" else {"kernel": kernel}
+            engine = engine_for_some(X, labels, k, **given, **made)
+            got, got_moves = run_passes(engine, [np.arange(n)])
+            expected, moves = (got, got_moves) if kernel == "reference" else (expected, moves)
+            np.testing.assert_array_equal(expected[0], got[0], err_msg=kernel)
+            assert got_moves[0] == moves[0]
+            assert got[0].min() >= 0
+            assert engine.state.counts.sum() == n
+            everyone = states.build(engine.rows, got[0], k)
+            np.testing.assert_allclose(engine.state.composites, everyone.composites, atol=1e-10)
+            np.testing.assert_allclose(engine.state.sizes, everyone.sizes)
+            np.testing.assert_allclose(engine.state.sq_composites, everyone.sq_composites, atol=1e-9)
+
+
+def engine_for_some(X, labels, k, **given):
+    """An engine whose state holds the samples that have a label; the others have −1."""
+    engine = engine_for(X, np.maximum(labels, 0), k, **given)
+    rows = engine.rows
+    some = states.build(replace(rows, pulling=np.flatnonzero(labels >= 0)), np.maximum(labels, 0), k)
+    for mine, theirs in zip(engine.state, some, strict=True):
+        mine[...] = theirs
+    engine.state.labels[...] = labels
+    return engine
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize(
+    ("objective", "rule", "metric"),
+    [*((*rule, "l2") for rule in RULES), ("distortion", "paper", "cosine"), *((*r, "cosine") for r in DIRECTION_RULES)],
+)
+def test_all_passes_in_one_call(objective, rule, metric, weighted, dtype, rng):
+    """``resident.settle`` does what passes of the ``rows`` kernel do, with the stop rules and best pass of a fit."""
+    X = rng.standard_normal((300, 5)).astype(dtype)
+    weights = rng.uniform(0.5, 3, 300) if weighted else None
+    part = part_of(prepare(X, metric, weights), np.sort(rng.permutation(300)[:120]))
+    driver, labels = driver_for(objective, metric, rule), np.arange(120) % 3
+    done = settle(part, labels, 3, driver, max_iter=20, tol=1e-3, rng=np.random.default_rng(1))
+
+    state = states.build(part, labels, 3)
+    engine = exact.ExactEngine(part, state, driver, no_limits(3), kernel="rows")
+    again, best, values = np.random.default_rng(1), (driver.value(state), labels), []
+    orders = iter(())
+    for p in range(20):
+        if p % 8 == 0:
+            orders = np.tile(np.arange(120), (min(8, 20 - p), 1))
+            orders = iter(again.permuted(orders, axis=1))
+        moved = sum(engine.visit(next(orders)))
+        states.renew_sq_composites(state)
+        values.append(driver.value(state))
+        if values[-1] < best[0] or driver.monotone:
+            best = values[-1], state.labels.copy()
+        earlier = values[: -driver.patience]
+        if moved == 0 or (earlier and min(earlier) - min(values) <= 1e-3 * min(earlier)):
+            break
+    assert done.passes == len(values)
+    np.testing.assert_array_equal(done.state.labels, best[1])
+    assert done.objective == pytest.approx(best[0], rel=1e-6)
+
+
 @pytest.mark.parametrize("k", [20, 25])
-@pytest.mark.parametrize(("objective", "rule"), RULES)
+@pytest.mark.parametrize(("objective", "rule"), [*RULES, *DIRECTION_RULES])
 def test_equal_rows_settle(objective, rule, k, rng):
     """Rows that are copies of each other: what looks like a gain is rounding, and nobody moves for it."""
+    metric = "cosine" if (objective, rule) in DIRECTION_RULES else "l2"
     X = rng.standard_normal((20, 5))[rng.integers(0, 20, 400)]
     labels, orders = start(400, k, rng)
     for kernel in ("reference", "rows", "columns", "panels"):
         made = {"reference": True} if kernel == "reference" else {"kernel": kernel}
-        _, moves = run_passes(engine_for(X, labels, k, objective=objective, rule=rule, **made), orders * 3)
+        engine = engine_for(X, labels, k, objective=objective, rule=rule, metric=metric, **made)
+        _, moves = run_passes(engine, orders * 3)
         assert moves[-1] == 0, kernel
 
 
@@ -75,8 +169,11 @@ def all_data(rng, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("metric", ["l2", "cosine"])
-@pytest.mark.parametrize(("objective", "rule"), RULES)
+@pytest.mark.parametrize(
+    ("objective", "rule", "metric"),
+    [(*rule, metric) for rule in RULES for metric in ("l2", "cosine")]
+    + [(*rule, "cosine") for rule in DIRECTION_RULES],
+)
 def test_panels_equal_their_plain_twin_bit_for_bit(objective, rule, metric, dtype, rng, monkeypatch):
     """Also where costs are equal, which only the same rounding decides in the same way; on 1 and 2 threads."""
     monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)

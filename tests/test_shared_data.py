@@ -4,7 +4,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from ksums import KSums, metrics
+from ksums import METHODS, KSums, metrics
+from ksums.text import TfIdf
 
 
 def test_rules_on_word_vectors(shared, monkeypatch):
@@ -33,10 +34,8 @@ def test_bytes_of_image_descriptors(shared, monkeypatch):
 
 def test_documents_under_cosine(shared):
     """k1b, prepared as by the paper's authors: comparing directions finds the classes better than squares do."""
-    counts = sparse.load_npz(shared / "docs" / "k1b" / "X.npz").astype(np.float64).tocsr()
+    X = TfIdf().fit_transform(sparse.load_npz(shared / "docs" / "k1b" / "X.npz"))
     classes = np.load(shared / "docs" / "k1b" / "y.npy")
-    document_frequency = np.maximum(np.bincount(counts.indices, minlength=counts.shape[1]), 1)
-    X = sparse.csr_array(counts.multiply(np.log(counts.shape[0] / document_frequency)))
     given = {"metric": "cosine", "init": "random-labels"}
     entropies = {
         rule: [
@@ -47,3 +46,26 @@ def test_documents_under_cosine(shared):
     }
     assert np.mean(entropies["paper"]) < 0.17
     assert np.mean(entropies["paper"]) < np.mean(entropies["hartigan"])
+
+
+def test_bisecting_documents(shared):
+    """wap: k-sums I_m as printed finds the classes better than l2 squares do. (All sets in benchmarks/documents.py.)"""
+    X = TfIdf().fit_transform(sparse.load_npz(shared / "docs" / "wap" / "X.npz"))
+    classes = np.load(shared / "docs" / "wap" / "y.npy")
+    entropies = {
+        name: np.mean([metrics.entropy(classes, METHODS[name](20, "cosine", seed).fit(X).cut(10)) for seed in range(5)])
+        for name in ("bisecting k-means#", "bisecting k-sums-Im")
+    }
+    assert entropies["bisecting k-sums-Im"] < entropies["bisecting k-means#"]
+
+
+def test_one_pass_over_image_descriptors(shared, monkeypatch):
+    """Fig. 3(c, d) of the paper on fewer samples; all of it in benchmarks/sequential.py."""
+    monkeypatch.setenv("KSUMS_CHECK", "0")
+    X = np.load(shared / "sift" / "sift100k_learn.npy")[:20_000]
+    names = ("Sequential k-means", "Sequential k-sums-Im", "Sequential k-sums-Is")
+    models = {name: [METHODS[name](200, random_state=seed).fit(X) for seed in range(3)] for name in names}
+    e_m = {name: [model.distortion_ for model in models[name]] for name in names}
+    e_s = {name: [model.pairwise_ for model in models[name]] for name in names}
+    assert max(e_m["Sequential k-sums-Im"]) < min(e_m["Sequential k-means"])
+    assert max(e_s["Sequential k-sums-Is"]) < min(e_s["Sequential k-sums-Im"]) < min(e_s["Sequential k-means"])

@@ -26,9 +26,10 @@ rule             p     q  what it is
 a float p        p     p  relaxation p: 1 is ``hartigan``, above 1 it moves more, below 1 less
 ============  ====  ====  ==========================================================================
 
-Under cosine, ``paper`` compares directions (COSINE) and these rules are the l2 family on unit rows. Two more rules
-serve the paper's baselines: ``nearest`` is ``online``, comparing directions under cosine (ANGLE); ``ikm`` maximises
-Σ|D_r| (LENGTH), which is for cosine only.
+Under cosine, ``paper`` compares directions (COSINE), and what it is to bring down is the mean cosine distance to the
+own centroid, 1 − Σ|D_r|/n; the others are the l2 family on unit rows, with E_m of these. Two more rules serve the
+paper's baselines: ``nearest`` is ``online``, comparing directions under cosine (ANGLE); ``ikm`` brings the mean cosine
+distance down with every move (LENGTH), which is for cosine only.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def driver_for(objective: str, metric: str, rule: str | float) -> Driver:
     if rule == "auto":
         rule = "paper" if metric == "cosine" else "hartigan"
     if rule == "paper" and metric == "cosine":
-        return Driver(objective, COSINE)
+        return Driver("angle", COSINE)
     p, q = RULES[rule] if isinstance(rule, str) else (float(rule), float(rule))
     return Driver(objective, FAMILY, p, q)
 

@@ -19,7 +19,8 @@ class PassRecord:
     index: int
     """1 for the first pass."""
     objective: float
-    """The one of the two measures below that the fit is to bring down."""
+    """What the fit is to bring down: one of the two measures below, or, where directions are compared (``"cosine"``
+    with the rule ``"paper"``; some baselines), the mean cosine distance to the own centroid."""
     distortion: float
     """E_m after the pass."""
     pairwise: float

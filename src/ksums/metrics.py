@@ -6,7 +6,8 @@ cluster r these are the paper's measures:
     E_m = Σ_i w_i |x_i − C_r(i)|² / Σ w_i                             (distortion)
     E_s = Σ_r Σ_{i<j in r} w_i w_j |x_i − x_j|² / Σ w_i               (pairwise)
 
-The second needs no pairs: Σ_{i<j in r} w_i w_j |x_i − x_j|² = n_r · Σ_{i in r} w_i |x_i − C_r|².
+The second needs no pairs: Σ_{i<j in r} w_i w_j |x_i − x_j|² = n_r · Σ_{i in r} w_i |x_i − C_r|². With the cosine for
+a distance the first is 1 − Σ_r |D_r| / Σ w_i (cosine_distance).
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ class ClusterSums(NamedTuple):
     def pairwise(self) -> float:
         """E_s."""
         return float((self.sizes * self.within).sum() / self.sizes.sum())
+
+    @property
+    def cosine_distance(self) -> float:
+        """Mean cosine distance to the own composite, if the sums are those of rows of unit length (or zero)."""
+        return float(1.0 - np.linalg.norm(self.composites, axis=1).sum() / self.sizes.sum())
 
     @property
     def centres(self) -> np.ndarray:
@@ -156,6 +162,18 @@ def pairwise(X: Any, labels: Any, *, metric: str = "l2", sample_weight: Any = No
     1.3333333333333333
     """
     return _checked(X, labels, metric, sample_weight).pairwise
+
+
+def cosine_distance(X: Any, labels: Any, *, sample_weight: Any = None) -> float:
+    """Mean cosine distance of the samples to the mean of their cluster's unit rows: 1 − Σ|D_r| / n.
+
+    This is E_m with the cosine in place of the squared distance, while ``distortion(..., metric="cosine")`` is the mean
+    squared distance of the unit rows.
+
+    >>> cosine_distance([[1.0, 0.0], [5.0, 0.0], [0.0, 2.0]], [0, 0, 1])
+    0.0
+    """
+    return _checked(X, labels, "cosine", sample_weight).cosine_distance
 
 
 def entropy(labels_true: Any, labels_pred: Any) -> float:

@@ -129,6 +129,8 @@ def tree_of(splits: np.ndarray, clusters: ClusterSums, objective: str) -> Bisect
         between = sizes[left] * sizes[right] / sizes[node] * np.square(centres[left] - centres[right]).sum()
         squares[node] = squares[left] + squares[right] + between
     within = share_of_objective(objective, sizes, squares)
+    for s in range(len(splits) - 1, -1, -1):  # no node below its parts, be it by rounding
+        within[splits[s]] = max(within[splits[s]], within[2 * s + 1] + within[2 * s + 2])
     gains = within[splits] - within[1::2] - within[2::2]
     objectives = (within[_leaves(splits)].sum() + np.concatenate([np.cumsum(gains[::-1])[::-1], [0.0]])) / sizes[0]
     return BisectingTree(splits, sizes, within, objectives)

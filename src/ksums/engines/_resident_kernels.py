@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.drivers import ANGLE, LENGTH, PAIRWISE
+from ksums.drivers import ANGLE, COSINE, LENGTH, PAIRWISE
 from ksums.engines._direct_kernels import visit_row
 from ksums.engines._jit import helper, kernel
 from ksums.engines._score_kernels import refresh_all
@@ -39,7 +39,7 @@ def _objective(rule, state):
         size += n
         if rule.kind == PAIRWISE:
             total += n * state.norm_sums[r] - composite_sq
-        elif rule.kind == ANGLE or rule.kind == LENGTH:
+        elif rule.kind == COSINE or rule.kind == ANGLE or rule.kind == LENGTH:
             total += n - np.sqrt(composite_sq)
         else:
             total += state.norm_sums[r] - composite_sq / n

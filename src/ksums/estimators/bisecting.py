@@ -173,7 +173,7 @@ class BisectingKSums(Bisecting):
     >>> model.inertia_
     1.5
     >>> model.tree_.objectives.round(2).tolist()
-    [458.25, 25.25, 0.25]
+    [466.92, 16.92, 0.25]
     >>> two = model.cut(2)
     >>> bool((two[:4] == two[0]).all() and two[4] == two[5] != two[0])
     True

@@ -1,0 +1,306 @@
+"""BisectingKSums: Algorithm 2, and everything that can be asked of its tree."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.cluster import hierarchy
+from sklearn.exceptions import ConvergenceWarning
+
+from ksums import BisectingKSums, KSums, bisecting, metrics, rows
+from ksums.tree import sums_of_nodes
+
+VARIANTS = [
+    {},
+    {"strategy": "largest", "rule": "paper", "init": "random-labels"},
+    {"objective": "pairwise"},
+    {"metric": "cosine"},
+    {"objective": "pairwise", "metric": "cosine", "strategy": "largest"},
+    {"rule": "released"},
+]
+
+
+def measure_of(given, X, labels, weights=None):
+    """What a fit with these parameters is to bring down."""
+    metric = given.get("metric", "l2")
+    if given.get("objective") == "pairwise":
+        return metrics.pairwise(X, labels, metric=metric, sample_weight=weights)
+    if metric == "cosine":
+        return metrics.cosine_distance(X, labels, sample_weight=weights)
+    return metrics.distortion(X, labels, sample_weight=weights)
+
+
+def test_six_points_by_hand():
+    """0 1 | 10 11 | 50 51: first the far pair goes, then the rest is halved; every figure written out."""
+    X = np.array([[0.0], [1.0], [10.0], [11.0], [50.0], [51.0]])
+    model = BisectingKSums(3, random_state=0).fit(X)
+    tree = model.tree_
+    assert tree.splits.tolist()[0] == 0
+    assert tree.parents.tolist()[:3] == [-1, 0, 0]
+    large = 1 if tree.sizes[1] == 4 else 2
+    assert tree.splits.tolist() == [0, large]
+    assert tree.children[large].tolist() == [3, 4]
+    assert sorted(tree.sizes[1:3]) == [2, 4]
+    assert tree.sizes[3:].tolist() == [2, 2]
+    assert tree.within[0] == pytest.approx(2801.5)  # 20.5² + 19.5² + 10.5² + 9.5² + 29.5² + 30.5²
+    assert tree.within[large] == pytest.approx(101)  # 5.5² + 4.5² + 4.5² + 5.5²
+    assert tree.within[3:].tolist() == [0.5, 0.5]
+    np.testing.assert_allclose(tree.objectives, [2801.5 / 6, 101.5 / 6, 1.5 / 6])
+    assert tree.leaves[tree.labels[3]] == 3
+    assert [record.distortion for record in model.history_] == pytest.approx([101.5 / 6, 1.5 / 6])
+    assert model.cut(1).tolist() == [0] * 6
+    two = model.cut(2)
+    assert two.tolist() == ([0, 0, 0, 0, 1, 1] if large == 1 else [1, 1, 1, 1, 0, 0])
+    np.testing.assert_array_equal(model.cut(3), model.labels_)
+    linkage = model.linkage()
+    np.testing.assert_allclose(linkage[:, 2:], [[101, 2], [2801.5, 3]])
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("given", VARIANTS)
+def test_a_cut_is_the_fit_with_fewer_clusters(given, kind, rng):
+    X = np.abs(rng.standard_normal((300, 8)))
+    X = sparse.csr_array(X * (rng.random(X.shape) < 0.7)) if kind == "sparse" else X
+    model = BisectingKSums(17, random_state=3, **given).fit(X)
+    for k in (1, 2, 9, 16, 17):
+        smaller = BisectingKSums(k, random_state=3, **given).fit(X)
+        np.testing.assert_array_equal(model.cut(k), smaller.labels_)
+        assert model.tree_.objectives[k - 1] == pytest.approx(smaller.tree_.objectives[-1])
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("given", VARIANTS)
+def test_tree_and_history_are_those_of_the_labels(given, weighted, rng):
+    X = 5 + rng.standard_normal((200, 6))
+    weights = rng.uniform(0.5, 3, 200) if weighted else None
+    model = BisectingKSums(12, random_state=0, **given).fit(X, sample_weight=weights)
+    of, tree = {"metric": given.get("metric", "l2"), "sample_weight": weights}, model.tree_
+    for k, record in enumerate(model.history_, start=2):
+        assert record.index == k - 1
+        assert record.distortion == pytest.approx(metrics.distortion(X, model.cut(k), **of))
+        assert record.pairwise == pytest.approx(metrics.pairwise(X, model.cut(k), **of))
+        assert record.objective == pytest.approx(tree.objectives[k - 1])
+        sizes = np.bincount(model.cut(k), weights)
+        assert (record.smallest, record.largest) == pytest.approx((sizes.min(), sizes.max()))
+    assert tree.objectives == pytest.approx([measure_of(given, X, model.cut(k), weights) for k in range(1, 13)])
+    np.testing.assert_allclose(tree.sizes[tree.leaves], model.sizes_)
+    np.testing.assert_allclose(sums_of_nodes(tree.splits, model.composites_)[0], model.composites_.sum(axis=0))
+    assert model.distortion_ == pytest.approx(metrics.distortion(X, model.labels_, **of))
+
+
+@pytest.mark.parametrize("strategy", ["largest", "loosest"])
+@pytest.mark.parametrize("objective", ["distortion", "pairwise"])
+def test_the_strategy_says_which_cluster_is_next(strategy, objective, rng):
+    X = rng.standard_normal((250, 3)) ** 3
+    tree = BisectingKSums(20, strategy=strategy, objective=objective, random_state=0).fit(X).tree_
+    urgency = tree.sizes if strategy == "largest" else tree.within
+    leaves = {0}
+    for s, node in enumerate(tree.splits):
+        assert node in leaves
+        assert urgency[node] >= max(urgency[leaf] for leaf in leaves if tree.sizes[leaf] > 1) * (1 - 1e-12)
+        leaves = leaves - {node} | {2 * s + 1, 2 * s + 2}
+    assert leaves == set(tree.leaves.tolist())
+
+
+@pytest.mark.parametrize("given", VARIANTS)
+def test_each_split_is_a_local_optimum_of_its_two_halves(given, rng):
+    """From the halves of a split, k-sums with two clusters finds nothing better: it was Algorithm 1 to the end."""
+    X = rng.standard_normal((200, 4))
+    model = BisectingKSums(6, random_state=0, tol=0, max_iter=1000, **given).fit(X)
+    flat = {name: value for name, value in given.items() if name in ("objective", "metric", "rule")}
+    for k in range(2, 7):
+        before, now = model.cut(k - 1), model.cut(k)
+        members = before == before[now == k - 1][0]
+        halves = (now[members] == k - 1).astype(int)
+        again = KSums(2, init=halves, random_state=0, tol=0, max_iter=1, **flat).fit(X[members])
+        found, before = (measure_of(given, X[members], labels) for labels in (again.labels_, halves))
+        assert found >= before * (1 - 1e-9) or flat.get("rule") == "released"  # which need not settle
+
+
+@pytest.mark.parametrize("given", VARIANTS)
+def test_linkage_is_one_for_scipy(given, rng):
+    X = rng.standard_normal((150, 5))
+    model = BisectingKSums(15, random_state=0, **given).fit(X)
+    linkage = model.linkage()
+    assert linkage.shape == (14, 4)
+    assert hierarchy.is_valid_linkage(linkage)
+    assert hierarchy.is_monotonic(linkage)
+    drawn = hierarchy.dendrogram(linkage, no_plot=True)
+    assert sorted(drawn["leaves"]) == list(range(15))
+    if given == {}:  # the loosest first: cutting at a height is undoing splits
+        flat = hierarchy.fcluster(linkage, 6, "maxclust")
+        clusters = model.tree_.relabelling(6)
+        assert len({(a, b) for a, b in zip(flat, clusters, strict=True)}) == 6
+    assert BisectingKSums(1).fit(X).linkage().shape == (0, 4)
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_sparse_gives_what_dense_gives(metric, rng):
+    X = rng.standard_normal((200, 30)) * (rng.random((200, 30)) < 0.3)
+    X[:, 0] += 0.5
+    given = {"metric": metric, "random_state": 3, "init": "random-labels"}
+    dense, thin = BisectingKSums(2, **given).fit(X), BisectingKSums(2, **given).fit(sparse.csr_array(X))
+    assert dense.tree_.objectives[0] == pytest.approx(thin.tree_.objectives[0])
+    for model, data in ((dense, X), (thin, sparse.csr_array(X))):
+        again = BisectingKSums(8, **given).fit(data)
+        np.testing.assert_array_equal(again.predict(X), again.predict(sparse.csr_array(X)))
+        np.testing.assert_array_equal(again.predict(X, by="tree"), again.predict(sparse.csr_array(X), by="tree"))
+        assert again.distortion_ < model.distortion_
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("given", VARIANTS)
+def test_large_parts_are_read_bit_by_bit(given, kind, rng, monkeypatch):
+    """What does not fit is not gathered; KSUMS_CHECK compares every figure with the labels."""
+    monkeypatch.setattr(rows, "_GATHERED_BYTES", 2000)
+    X = 3 + rng.standard_normal((300, 5))
+    X[:, 1:] *= rng.random((300, 4)) < 0.5
+    X = sparse.csr_array(X) if kind == "sparse" else X
+    weights = rng.uniform(0.5, 2, 300)
+    model = BisectingKSums(10, random_state=0, **given).fit(X, sample_weight=weights)
+    assert len(set(model.labels_)) == 10
+    assert model.converged_
+
+
+def test_threads_make_no_difference(rng):
+    X = rng.standard_normal((3000, 40)).astype(np.float32)
+    one, two = (BisectingKSums(30, random_state=0, n_threads=n, refine=2).fit(X) for n in (1, 2))
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+
+
+def test_copies_of_one_row_are_split_last(rng):
+    """Three groups of copies and one of distinct rows, which alone can be split."""
+    distinct = rng.standard_normal((10, 4))
+    X = np.concatenate([np.repeat(rng.standard_normal((3, 4)) + 100, 40, axis=0), distinct])
+    model = BisectingKSums(13, random_state=0, strategy="largest").fit(X)
+    assert model.inertia_ == pytest.approx(0, abs=1e-9)
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(13\) found smaller than n_clusters \(20\)"):
+        model = BisectingKSums(20, random_state=0).fit(X)
+    assert (model.sizes_ > 0).all()
+    assert len(model.sizes_) == 20
+    assert hierarchy.is_monotonic(model.linkage())
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(1\)"):
+        assert sorted(BisectingKSums(5).fit(np.ones((5, 2)) / 3).labels_) == list(range(5))
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(1\)"):
+        BisectingKSums(3, metric="cosine").fit(sparse.csr_array(np.outer([1, 2, 3, 5], [1, 1 / 3, 0])))
+
+
+def test_rows_without_weight_or_direction(rng):
+    X = rng.standard_normal((100, 4))
+    weights = np.ones(100)
+    weights[::7] = 0
+    model = BisectingKSums(6, random_state=0).fit(X, sample_weight=weights)
+    alone = BisectingKSums(6, random_state=0).fit(X[weights > 0])
+    np.testing.assert_allclose(model.cluster_centers_, alone.cluster_centers_)
+    np.testing.assert_array_equal(model.labels_[::7], model.predict(X[::7]))
+    X[[3, 8]] = 0
+    with pytest.warns(UserWarning, match="2 rows of X are all zeros"):
+        model = BisectingKSums(6, metric="cosine", random_state=0).fit(X)
+    assert (model.labels_[[3, 8]] == 0).all()
+    assert model.cut(3).max() == 2
+
+
+def test_predict_by_centre_and_down_the_tree(blobs):
+    model = BisectingKSums(5, random_state=0).fit(blobs)
+    for by in ("nearest", "tree"):
+        np.testing.assert_array_equal(model.predict(blobs, by=by), model.labels_)
+    finer = BisectingKSums(60, random_state=0).fit(blobs)
+    down, nearest = finer.predict(blobs, by="tree"), finer.predict(blobs)
+    assert np.mean(down == finer.labels_) > 0.9
+    assert metrics.distortion(blobs, nearest) < metrics.distortion(blobs, finer.labels_)
+    assert set(finer.predict(blobs[:1], by="tree")) <= set(range(60))
+
+
+def test_flat_passes_mend_the_tree(rng):
+    X = rng.standard_normal((500, 6))
+    rough = BisectingKSums(25, random_state=0).fit(X)
+    fine = BisectingKSums(25, random_state=0, refine=30).fit(X)
+    assert fine.distortion_ < rough.distortion_
+    assert 24 < fine.n_iter_ <= 24 + 30
+    assert [record.index for record in fine.history_] == list(range(1, fine.n_iter_ + 1))
+    seconds = [record.seconds for record in fine.history_]
+    assert seconds == sorted(seconds)
+    assert fine.history_[-1].distortion == pytest.approx(fine.distortion_)
+    np.testing.assert_array_equal(fine.tree_.splits, rough.tree_.splits)
+    np.testing.assert_allclose(fine.tree_.sizes[fine.tree_.leaves], fine.sizes_)
+    assert fine.tree_.objectives[-1] == pytest.approx(fine.distortion_)
+    assert fine.tree_.objectives[9] == pytest.approx(metrics.distortion(X, fine.cut(10)))
+
+
+def test_more_tries_for_each_split(rng):
+    X = rng.standard_normal((300, 8))
+    one, ten = (BisectingKSums(2, init="random-labels", n_init=n, random_state=1).fit(X) for n in (1, 10))
+    assert ten.distortion_ <= one.distortion_
+
+
+def test_clusters_far_from_the_mean_lose_no_digits(rng):
+    """Two tight groups far apart, in float32: each is split as it is split alone."""
+    group = rng.standard_normal((60, 3)).astype(np.float32)
+    X = np.concatenate([group, group + np.float32(4096)])
+    model = BisectingKSums(8, random_state=0).fit(X)
+    assert model.distortion_ < metrics.distortion(group, np.zeros(60)) / 2
+
+
+def test_stopped_half_way(rng):
+    X = rng.standard_normal((200, 4))
+    model = BisectingKSums(20, random_state=0, callbacks=[lambda record: record.index == 7]).fit(X)
+    assert len(model.sizes_) == 8
+    assert not model.converged_
+    np.testing.assert_array_equal(model.labels_, BisectingKSums(8, random_state=0).fit(X).labels_)
+
+    def interrupt(record):
+        if record.index == 5:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted after 5 splits; the model holds 6 of 20 clusters"):
+        model = BisectingKSums(20, random_state=0, callbacks=[interrupt]).fit(X)
+    assert model.predict(X).max() == 5
+
+
+def test_interrupted_inside_a_split(rng, monkeypatch):
+    X = rng.standard_normal((200, 4))
+    calls = []
+
+    def split(*arguments):
+        calls.append(arguments)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    original = bisecting._split
+    monkeypatch.setattr(bisecting, "_split", split)
+    with pytest.warns(ConvergenceWarning, match="the model holds 4 of 20 clusters"):
+        model = BisectingKSums(20, random_state=0).fit(X)
+    assert len(model.sizes_) == 4
+
+
+def test_progress_counts_splits(rng, capsys):
+    BisectingKSums(4, random_state=0, verbose=2).fit(rng.standard_normal((50, 3)))
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert lines[-1].startswith("BisectingKSums: pass 3, objective")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"strategy": "biggest"}, "strategy must be one of 'largest', 'loosest'; got 'biggest'"),
+        ({"refine": -1}, "refine must be an integer of at least 0; got -1"),
+        ({"init": np.zeros(30, int)}, "init must be one of .* got an array, which can start a flat fit"),
+        ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
+        ({"rule": "hartigan", "objective": "pairwise"}, "has no meaning for objective='pairwise'"),
+    ],
+)
+def test_bad_parameters(parameters, message, rng):
+    model = BisectingKSums(**{"n_clusters": 3, **parameters})
+    with pytest.raises(ValueError, match=message):
+        model.fit(rng.standard_normal((30, 4)))
+    assert not hasattr(model, "labels_")
+
+
+def test_bad_questions(blobs):
+    model = BisectingKSums(5, random_state=0).fit(blobs)
+    for k in (0, 6, 2.5, "3", True):
+        with pytest.raises(ValueError, match=r"can be cut at 1 … 5 clusters; got n_clusters="):
+            model.cut(k)
+    with pytest.raises(ValueError, match="by must be one of 'nearest', 'tree'; got 'path'"):
+        model.predict(blobs, by="path")
