@@ -19,7 +19,16 @@ import numpy as np
 from ksums.drivers import ANGLE, FAMILY, PAIRWISE
 from ksums.engines._jit import helper, kernel
 from ksums.engines._score_kernels import cost_to_beat, finish_score, may_leave, reallocate_if_better, row_dot
-from ksums.engines._threads import wait_for_all
+from ksums.engines._threads import (
+    PIECE,
+    close,
+    finish_piece,
+    is_closed,
+    next_piece,
+    open_round,
+    pause,
+    wait_for_round,
+)
 from ksums.engines._vectors import (
     CLUSTERS,
     VECTORS,
@@ -33,7 +42,7 @@ from ksums.engines._vectors import (
     tile_minimum_last2,
 )
 
-_CHUNK = 256  # clusters scored before their minima are taken, so that the scores are still in cache
+CHUNK = 128  # clusters that a thread scores at a time before it takes their minima, the scores still in cache
 
 
 class Panels(NamedTuple):
@@ -45,6 +54,12 @@ class Panels(NamedTuple):
     own: np.ndarray  # (width,)  cluster of each sample; −1: none yet
     every: np.ndarray  # (k + 1,)  0 … k−1, and k−1 again: clusters are scored at least two at a time
     pair: np.ndarray  # (2,)  the two clusters of a move
+
+
+@helper
+def tiles_in_a_piece(tile):
+    """Tiles that one thread scores at a time, before it takes their minima."""
+    return max(1, CHUNK // tile)
 
 
 @helper
@@ -112,8 +127,7 @@ def _refresh_tile(
 
 @helper
 def _propose(
-    thread,  # IN
-    threads,  # IN
+    piece,  # IN     which run of tiles
     rule,  # IN
     state,  # IN
     fast,  # IN
@@ -121,23 +135,21 @@ def _propose(
     block,  # IN
     first,  # IN     the panel's first row
     tile,  # IN
+    panel,  # IN     (d, width)
     work,  # INOUT
 ):
-    """One thread's share of the tiles, for all samples of a panel."""
-    own, scores, minima, panel = work.own, work.scores, work.minima, work.panels[thread]
+    """Some tiles, for all samples of a panel."""
+    own, scores, minima = work.own, work.scores, work.minima
     (k, width), tiles = scores.shape, minima.shape[0]
-    from_tile, to_tile = thread * tiles // threads, (thread + 1) * tiles // threads
-    pack_panel(block.rows, first, width // VECTORS, panel)
-    chunk = max(1, _CHUNK // tile)
-    for g in range(from_tile, to_tile, chunk):
-        end = min(g + chunk, to_tile)
-        start, stop = g * tile, min(end * tile, k)
-        _score(rule, state, fast, limits, block, first, panel, work.every, start, stop, scores)
-        for lane in range(width):
-            if start <= own[lane] < stop:
-                scores[own[lane], lane] = np.inf
-        for h in range(g, end):
-            _refresh_tile(h, tile, np.int64(0), scores, minima)
+    from_tile = piece * tiles_in_a_piece(tile)
+    to_tile = min(from_tile + tiles_in_a_piece(tile), tiles)
+    start, stop = from_tile * tile, min(to_tile * tile, k)
+    _score(rule, state, fast, limits, block, first, panel, work.every, start, stop, scores)
+    for lane in range(width):
+        if start <= own[lane] < stop:
+            scores[own[lane], lane] = np.inf
+    for g in range(from_tile, to_tile):
+        _refresh_tile(g, tile, np.int64(0), scores, minima)
 
 
 @helper
@@ -257,8 +269,8 @@ def _note_clusters(
 @kernel
 def panel_block(
     thread,  # IN     this thread
-    threads,  # IN     number of threads in step
-    barrier,  # INOUT
+    threads,  # IN     number of threads that share the work
+    board,  # INOUT  see ``_threads.py``: a round is a panel, a piece are some of its tiles
     rule,  # IN
     state,  # INOUT
     fast,  # INOUT
@@ -269,17 +281,34 @@ def panel_block(
     work,  # INOUT
 ):
     """All samples of a block in order: all threads propose, thread 0 decides. Returns the number of moves."""
-    moves, arrivals = np.int64(0), np.int64(0)
-    for first in range(0, count, work.own.shape[0]):
-        if thread == 0:
+    width, panel = work.own.shape[0], work.panels[thread]
+    pieces = -(-work.minima.shape[0] // tiles_in_a_piece(tile))
+    moves = np.int64(0)
+    if thread == 0:
+        for first in range(0, count, width):
             _note_clusters(state, block, first, count, work.own)
-        arrivals += threads
-        if not wait_for_all(barrier, arrivals):
-            break
-        _propose(thread, threads, rule, state, fast, limits, block, first, tile, work)
-        arrivals += threads
-        if not wait_for_all(barrier, arrivals):
-            break
-        if thread == 0:
+            open_round(first // width + 1, pieces, threads, board)
+            pack_panel(block.rows, first, width // VECTORS, panel)
+            ticket = next_piece(thread, threads, pieces, board)
+            while ticket >= 0:
+                _propose(ticket & PIECE, rule, state, fast, limits, block, first, tile, panel, work)
+                finish_piece(board)
+                ticket = next_piece(thread, threads, pieces, board)
+            wait_for_round(pieces, board)
             moves += _decide(rule, state, fast, limits, block, first, count, tile, work)
+        close(board)
+        return moves
+    packed, spins = np.int64(0), 0
+    while not is_closed(board):
+        ticket = next_piece(thread, threads, pieces, board)
+        if ticket < 0:
+            spins += 1
+            pause(spins)
+            continue
+        first = ((ticket >> 32) - 1) * width
+        if packed != ticket >> 32:
+            pack_panel(block.rows, first, width // VECTORS, panel)
+            packed = ticket >> 32
+        _propose(ticket & PIECE, rule, state, fast, limits, block, first, tile, panel, work)
+        finish_piece(board)
     return moves

@@ -21,10 +21,10 @@ import numpy as np
 from ksums.drivers import FAMILY, ROUNDING, WEIGHTED, Driver
 from ksums.engines import _vectors
 from ksums.engines._direct_kernels import RUN, columns_block, rows_block
-from ksums.engines._panel_kernels import Panels, panel_block
+from ksums.engines._panel_kernels import CHUNK, Panels, panel_block
 from ksums.engines._score_kernels import Block, Fast, Rule, refresh_all
 from ksums.engines._sparse_kernels import SparseBlock, sparse_block
-from ksums.engines._threads import run_in_step, thread_pool
+from ksums.engines._threads import share, thread_pool
 from ksums.rows import Rows
 from ksums.state import ClusterState, Limits
 
@@ -56,8 +56,9 @@ class ExactEngine:
         kernel: str | None = None,
     ) -> None:
         k, d = state.composites.shape
-        self.rows, self.state, self.limits, self.n_threads = rows, state, limits, n_threads
+        self.rows, self.state, self.limits = rows, state, limits
         self.kernel = kernel or choose_kernel(k, rows.is_sparse)
+        self.n_threads = min(n_threads, max(1, k // CHUNK)) if self.kernel == "panels" else 1
         heaviest = 1.0 if rows.weights is None else float(rows.weights.max())
         self.rule = Rule(
             WEIGHTED if driver.kind == FAMILY and rows.weights is not None else driver.kind,
@@ -89,7 +90,7 @@ class ExactEngine:
         if self.kernel == "panels":
             self._visit_block(None, order[:0])  # compiles, if need be, before there are threads
         operations = 2.0 * min(len(order), self._block_length) * self.fast.composites.size
-        with thread_pool(self.n_threads if self.kernel == "panels" else 1, operations) as pool:
+        with thread_pool(self.n_threads, operations) as pool:
             for first in range(0, len(order), self._block_length):
                 yield self._visit_block(pool, order[first : first + self._block_length])
 
@@ -102,7 +103,7 @@ class ExactEngine:
         if self.kernel == "columns":
             return int(columns_block(*self.arguments, block, count, self._columns, *self.work))
         panels = (block, count, self._tile, self._panels)
-        return int(run_in_step(pool, self.n_threads, panel_block, *self.arguments, *panels))
+        return int(share(pool, self.n_threads, panel_block, *self.arguments, *panels))
 
     def fill_block(self, ids: np.ndarray) -> Block:
         """The rows, ready for the kernels."""

@@ -5,9 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from ksums.engines import _vectors
-from ksums.engines._jit import kernel
+from ksums.engines._jit import helper, kernel
 from ksums.engines._panel_kernels import best_cluster
-from ksums.engines._threads import run_in_step, thread_pool
+from ksums.engines._threads import (
+    PIECE,
+    close,
+    finish_piece,
+    is_closed,
+    next_piece,
+    open_round,
+    share,
+    thread_pool,
+    wait_for_round,
+)
 from ksums.engines._vectors import (
     CLUSTERS,
     pack_panel,
@@ -20,11 +30,42 @@ from ksums.rows import Rows
 _TILE = 64
 
 
+@helper
+def _nearest_panel(
+    first,  # IN   the panel's first row
+    rows,  # IN   (count + padding, d)
+    count,  # IN
+    centres,  # IN   (k, d)
+    coefficients,  # IN   three arrays (k,) that make the score |C|² − 2 x·C
+    nothing,  # IN   zeros, as many as a panel is wide
+    every,  # IN   (k + 1,)  0 … k−1, k−1
+    panel,  # OUT  (d, width)     work space
+    scores,  # OUT  (k, width)     work space
+    minima,  # OUT  (tiles, width) work space
+    labels,  # OUT  (count,)
+):
+    k, width = scores.shape
+    a, b, c = coefficients
+    pack_panel(rows, first, width // _vectors.VECTORS, panel)
+    at = 0
+    while at + CLUSTERS <= k:
+        panel_scores_many(panel, centres, a, b, c, nothing, 0, every, at, scores)
+        at += CLUSTERS
+    while at < k:
+        panel_scores_pair(panel, centres, a, b, c, nothing, 0, every, at, scores)
+        at += 2
+    for g in range(minima.shape[0]):
+        tile_minimum_all(scores, g * _TILE, min(g * _TILE + _TILE, k), minima, g)
+    for lane in range(min(width, count - first)):
+        r = best_cluster(scores, minima, _TILE, lane, np.inf)
+        labels[first + lane] = r if r >= 0 and abs(scores[r, lane]) < np.inf else -1  # −1: overflow
+
+
 @kernel
 def _nearest_block(
     thread,  # IN
     threads,  # IN
-    barrier,  # IN   unused: each thread has its own panels
+    board,  # INOUT  see ``_threads.py``: one round, a piece is a panel
     rows,  # IN   (count + padding, d)
     count,  # IN
     centres,  # IN   (k, d)
@@ -36,25 +77,22 @@ def _nearest_block(
     all_minima,  # OUT  (threads, tiles, width) work space
     labels,  # OUT  (count,)
 ):
-    """One thread's share of the panels of a block."""
+    """All rows of a block, panel by panel."""
     panel, scores, minima = panels[thread], all_scores[thread], all_minima[thread]
-    k, width = scores.shape
-    lanes = width // _vectors.VECTORS
-    a, b, c = coefficients
-    for first in range(thread * width, count, threads * width):
-        pack_panel(rows, first, lanes, panel)
-        at = 0
-        while at + CLUSTERS <= k:
-            panel_scores_many(panel, centres, a, b, c, nothing, 0, every, at, scores)
-            at += CLUSTERS
-        while at < k:
-            panel_scores_pair(panel, centres, a, b, c, nothing, 0, every, at, scores)
-            at += 2
-        for g in range(minima.shape[0]):
-            tile_minimum_all(scores, g * _TILE, min(g * _TILE + _TILE, k), minima, g)
-        for lane in range(min(width, count - first)):
-            r = best_cluster(scores, minima, _TILE, lane, np.inf)
-            labels[first + lane] = r if r >= 0 and abs(scores[r, lane]) < np.inf else -1  # −1: overflow
+    width = scores.shape[1]
+    pieces = -(-count // width)
+    if thread == 0:
+        open_round(1, pieces, threads, board)
+    ticket = np.int64(0)
+    while ticket >= 0 and not is_closed(board):
+        ticket = next_piece(thread, threads, pieces, board)
+        if ticket >= 0:
+            first = (ticket & PIECE) * width
+            _nearest_panel(first, rows, count, centres, coefficients, nothing, every, panel, scores, minima, labels)
+            finish_piece(board)
+    if thread == 0:
+        wait_for_round(pieces, board)
+        close(board)
 
 
 def nearest_centres(
@@ -83,14 +121,12 @@ def nearest_centres(
         np.empty((n_threads, -(-k // _TILE), width), dtype),
     )
     arguments = (np.ascontiguousarray(centres, dtype), coefficients, *work)
-    run_in_step(None, 1, _nearest_block, block, 0, *arguments, labels)  # compiles, if need be
+    share(None, 1, _nearest_block, block, 0, *arguments, labels)  # compiles, if need be
     with thread_pool(n_threads, 2.0 * min(len(ids), length) * centres.size) as pool:
         for first in range(0, len(ids), length):
             part = ids[first : first + length]
             rows.read(part, dtype, out=block[: len(part)])
-            run_in_step(
-                pool, n_threads, _nearest_block, block, len(part), *arguments, labels[first : first + len(part)]
-            )
+            share(pool, n_threads, _nearest_block, block, len(part), *arguments, labels[first : first + len(part)])
     if len(labels) and labels.min() < 0:
         raise ValueError(
             f"row {int(ids[labels.argmin()])} is so far from the centres that {dtype} overflows; convert X to float64, "
