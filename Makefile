@@ -10,7 +10,7 @@ BIN := .venv/bin
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@
 
-demo: .venv/ready  ## cluster the digits, print a table, draw the objective per pass
+demo: .venv/ready  ## cluster the digits, print a table, draw the objective per pass and a dendrogram
 	$(BIN)/python examples/demo.py
 
 test: lint  ## lint, types, layers, then all tests and documentation examples
@@ -27,6 +27,9 @@ bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python benchmarks/first_call.py
 	$(BIN)/python benchmarks/rules.py
 	$(BIN)/python benchmarks/defaults.py
+	$(BIN)/python benchmarks/documents.py
+	$(BIN)/python benchmarks/bisecting.py
+	$(BIN)/python benchmarks/sequential.py
 
 clean:
 	rm -rf .venv demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,11 +1,10 @@
-"""Cluster scikit-learn's digits with k-means, k-means++ and k-sums; print a table, draw the objective per pass.
+"""Cluster scikit-learn's digits with methods of the paper; print a table, draw the objective per pass and a dendrogram.
 
-Writes ``demo/objective.png`` and ``demo/report.md``.
+Writes ``demo/objective.png``, ``demo/dendrogram.png`` and ``demo/report.md``.
 """
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import matplotlib
@@ -13,64 +12,56 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.cluster import KMeans
+from scipy.cluster.hierarchy import dendrogram
 from sklearn.datasets import load_digits
 
-from ksums import KSums, history_frame, metrics
+from ksums import METHODS, BisectingKSums, history_frame, metrics
 
 OUT = Path("demo")
-K, SEEDS = 50, range(5)
+K, SEEDS, PASSES = 50, range(5), 15
+TABLE = ("k-means", "k-means++", "Hartigan", "k-sums-Im", "k-sums-Is", "bisecting k-sums-Im", "ksums")
+CURVES = {"k-means": "k:", "k-means++": "k--", "k-sums-Im": "s-", "ksums": "o-"}
 
 
-def lloyd_curve(X: np.ndarray, init: str, passes: int) -> list[float]:
-    """E_m after each iteration of scikit-learn's k-means, which keeps no history: fitted anew for each length."""
-    values = []
-    for iterations in range(1, passes + 1):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = KMeans(K, init=init, n_init=1, max_iter=iterations, tol=0, random_state=0).fit(X)
-        values.append(metrics.distortion(X, model.labels_))
-    return values
-
-
-def main() -> None:
-    X, digits = load_digits(return_X_y=True)
-    methods = {
-        "k-means, random": lambda seed: KMeans(K, init="random", n_init=1, max_iter=300, tol=0, random_state=seed),
-        "k-means++": lambda seed: KMeans(K, init="k-means++", n_init=1, max_iter=300, tol=0, random_state=seed),
-        "k-sums (default)": lambda seed: KSums(K, random_state=seed),
-        "k-sums, I_m as printed": lambda seed: KSums(K, rule="paper", init="random-labels", random_state=seed),
-        "k-sums, I_s": lambda seed: KSums(K, objective="pairwise", init="random-labels", random_state=seed),
-    }
-    lines = ["| method | E_m | E_s | entropy |", "|---|---|---|---|"]
-    for name, make in methods.items():
-        labels = [make(seed).fit(X).labels_ for seed in SEEDS]
-        e_m, e_s = (np.mean([measure(X, one) for one in labels]) for measure in (metrics.distortion, metrics.pairwise))
-        entropy = np.mean([metrics.entropy(digits, one) for one in labels])
-        lines.append(f"| {name} | {e_m:.2f} | {e_s:.1f} | {entropy:.4f} |")
-    title = f"scikit-learn's digits, {X.shape[0]} × {X.shape[1]}, k = {K}, mean of {len(SEEDS)} seeds; lower is better"
-    print(title, *lines, sep="\n")
-
-    OUT.mkdir(exist_ok=True)
+def draw_objective(X: np.ndarray) -> None:
     figure, axis = plt.subplots(figsize=(7, 4.2), layout="constrained")
-    passes = 15
-    for init, style in (("random", "k:"), ("k-means++", "k--")):
-        axis.plot(range(1, passes + 1), lloyd_curve(X, init, passes), style, label=f"k-means, {init}")
-    for label, given, marker in (
-        ("k-sums (default)", {}, "o"),
-        ("k-sums, I_m as printed", {"rule": "paper", "init": "random-labels"}, "s"),
-    ):
-        curve = history_frame(KSums(K, max_iter=passes, tol=0, random_state=0, **given).fit(X)).distortion
-        axis.plot(curve.index, curve, marker=marker, markersize=4, label=label)
-    axis.set(xlabel="pass", ylabel="distortion $E_m$", xlim=(0.5, passes + 0.5), ylim=(390, 440))
+    for name, style in CURVES.items():
+        curve = history_frame(METHODS[name](K, random_state=0, max_iter=PASSES, tol=0).fit(X)).distortion
+        axis.plot(curve.index, curve, style, markersize=4, label=name)
+    axis.set(xlabel="pass", ylabel="distortion $E_m$", xlim=(0.5, PASSES + 0.5), ylim=(390, 440))
     axis.set_title(f"digits, n = {X.shape[0]}, k = {K}, one seed", fontsize=10)
     axis.grid(alpha=0.3)
     axis.legend()
     figure.savefig(OUT / "objective.png", dpi=150)
-    (OUT / "report.md").write_text(
-        "\n".join([f"# {title}", "", *lines, "", "![objective per pass](objective.png)", ""])
-    )
-    print(f"\nwritten to {OUT / 'report.md'} and {OUT / 'objective.png'}")
+
+
+def draw_dendrogram(X: np.ndarray, digits: np.ndarray) -> None:
+    """A tree of 20 clusters, each named by the digit most of its images show."""
+    model = BisectingKSums(20, random_state=0).fit(X)
+    names = [f"{np.bincount(digits[model.labels_ == r]).argmax()}" for r in range(20)]
+    figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
+    dendrogram(model.linkage(), labels=names, color_threshold=0, above_threshold_color="0.3", ax=axis)
+    axis.set(xlabel="digit that most images of the cluster show", ylabel="sum of squares within")
+    axis.set_title(f"digits, n = {X.shape[0]}, bisecting k-sums, k = 20", fontsize=10)
+    figure.savefig(OUT / "dendrogram.png", dpi=150)
+
+
+def main() -> None:
+    X, digits = load_digits(return_X_y=True)
+    lines = ["| method | E_m | E_s | entropy |", "|---|---|---|---|"]
+    for name in TABLE:
+        models = [METHODS[name](K, random_state=seed).fit(X) for seed in SEEDS]
+        e_m, e_s = (np.mean([getattr(model, value) for model in models]) for value in ("distortion_", "pairwise_"))
+        entropy = np.mean([metrics.entropy(digits, model.labels_) for model in models])
+        lines.append(f"| {name} | {e_m:.2f} | {e_s:.1f} | {entropy:.4f} |")
+    title = f"scikit-learn's digits, {X.shape[0]} × {X.shape[1]}, k = {K}, mean of {len(SEEDS)} seeds; lower is better"
+    print(title, *lines, sep="\n")
+    OUT.mkdir(exist_ok=True)
+    draw_objective(X)
+    draw_dendrogram(X, digits)
+    pictures = ["![objective per pass](objective.png)", "", "![dendrogram](dendrogram.png)"]
+    (OUT / "report.md").write_text("\n".join([f"# {title}", "", *lines, "", *pictures, ""]))
+    print(f"\nwritten to {OUT}: report.md, objective.png, dendrogram.png")
 
 
 if __name__ == "__main__":

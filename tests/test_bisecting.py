@@ -130,7 +130,10 @@ def test_linkage_is_one_for_scipy(given, rng):
         flat = hierarchy.fcluster(linkage, 6, "maxclust")
         clusters = model.tree_.relabelling(6)
         assert len({(a, b) for a, b in zip(flat, clusters, strict=True)}) == 6
-    assert BisectingKSums(1).fit(X).linkage().shape == (0, 4)
+    one = BisectingKSums(1).fit(X)
+    assert one.linkage().shape == (0, 4)
+    assert one.n_iter_ == 1
+    assert one.history_[0].distortion == pytest.approx(one.distortion_)
 
 
 @pytest.mark.parametrize("metric", ["l2", "cosine"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksums import KSums, checks, metrics
+from ksums import METHODS, KSums, checks, metrics
 from ksums import state as states
 from ksums.drivers import driver_for, join_costs, stay_cost
 from ksums.rows import prepare
@@ -45,6 +45,23 @@ def test_labels_do_not_change_with_the_units_of_the_data(objective, seed, shape,
     labels = model.fit(X).labels_
     for other in (X * 2.0**40, X * 2.0**-7, -X, X[:, ::-1]):
         np.testing.assert_array_equal(labels, model.fit(other).labels_)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@given(seeds, shapes, metric_names)
+def test_every_method_keeps_its_sums_and_minds_no_units(name, seed, shape, metric):
+    n, d, k = shape
+    X = data(seed, n, d)
+    metric = metric if metric in METHODS[name].metrics else "cosine"
+    model = METHODS[name](k, metric, seed).fit(X)
+    np.testing.assert_array_equal(model.sizes_, np.bincount(model.labels_, minlength=k))
+    assert model.sizes_.min() >= 1
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True) if metric == "cosine" else X
+    sums = np.array([unit[model.labels_ == r].sum(axis=0) for r in range(k)])
+    np.testing.assert_allclose(model.composites_, sums, atol=1e-9)
+    assert model.objective_ <= min(record.objective for record in model.history_) * (1 + 1e-9) + 1e-12
+    for other in (X * 2.0**40, -X):
+        np.testing.assert_array_equal(model.labels_, METHODS[name](k, metric, seed).fit(other).labels_)
 
 
 @given(seeds, shapes, metric_names, st.sampled_from(["distortion", "pairwise"]), st.booleans())

@@ -310,6 +310,13 @@ def test_bad_input(rng):
         with pytest.raises(ValueError, match=message):
             call()
         np.testing.assert_array_equal(model.composites_, before)
+    with pytest.raises(ValueError, match="all sample weights are zero"):
+        model.fit(rng.standard_normal((10, 2)), sample_weight=np.zeros(10))
+    np.testing.assert_array_equal(model.composites_, before)  # the old model, untouched
+    for changed in ({"n_clusters": 4}, {"metric": "cosine"}, {"half_life": 3.0}, {"objective": "pairwise"}):
+        other = pickle.loads(pickle.dumps(model)).set_params(**changed)
+        with pytest.raises(ValueError, match=r"in mid-stream, which began with .* begin anew with fit"):
+            other.partial_fit([[1.0, 2.0]])
     for parameters, message in [
         ({"half_life": 0}, "half_life must be a number of samples > 0, or None; got 0"),
         ({"half_life": np.inf}, "half_life must be"),

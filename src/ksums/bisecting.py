@@ -29,7 +29,7 @@ class _Leaves:
         self.sizes, self.squares = [float(whole.sizes[0])], [float(_squares(whole)[0]) * rows.measure_unit]
         self.splits: list[int] = []
         self.nodes = [0]  # of each cluster
-        self.cluster_sizes = np.full(k, np.nan)
+        self.cluster_sizes = np.full(k, self.sizes[0])
         self.label_of = {0: 0}
 
     def ids(self, node: int) -> np.ndarray:
@@ -125,6 +125,10 @@ def grow(
                     _push(queue, leaves, child, plan, strategy, copies)
             _record(run, plan, moves, started)
             stop = listener.pass_ends(run)
+        if k == 1:  # nothing to split; yet every fit leaves a record
+            listener.pass_begins()
+            _record(run, plan, 0, started)
+            stop = listener.pass_ends(run)
         run.converged = run.k == k
         if refine and run.converged and not stop:
             flat = replace(plan, k=k, init=run.labels, max_iter=refine)
@@ -190,10 +194,11 @@ def _split_once(part: Rows, plan: Plan, rng: np.random.Generator) -> tuple[float
 def _record(run: BisectingRun, plan: Plan, moves: int, started: float) -> None:
     """E_m and E_s with one more cluster: only the one that was split and the two it became make a difference."""
     leaves = run.leaves
-    left, right = len(leaves.sizes) - 2, len(leaves.sizes) - 1
-    for name in run.measures:
-        parent, one, other = (leaves.share(name, node) for node in (leaves.splits[-1], left, right))
-        run.measures[name] = max(0.0, run.measures[name] - (parent - one - other) / leaves.sizes[0])
+    if leaves.splits:
+        left, right = len(leaves.sizes) - 2, len(leaves.sizes) - 1
+        for name in run.measures:
+            parent, one, other = (leaves.share(name, node) for node in (leaves.splits[-1], left, right))
+            run.measures[name] = max(0.0, run.measures[name] - (parent - one - other) / leaves.sizes[0])
     sizes = leaves.cluster_sizes[: run.k]
     run.records.append(
         PassRecord(

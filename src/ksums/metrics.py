@@ -45,6 +45,10 @@ class ClusterSums(NamedTuple):
         """Mean cosine distance to the own composite, if the sums are those of rows of unit length (or zero)."""
         return float(1.0 - np.linalg.norm(self.composites, axis=1).sum() / self.sizes.sum())
 
+    def objective(self, name: str) -> float:
+        """What a driver is to bring down (``drivers.Driver.objective``)."""
+        return {"distortion": self.distortion, "pairwise": self.pairwise, "angle": self.cosine_distance}[name]
+
     @property
     def centres(self) -> np.ndarray:
         """C_r; zero for a cluster without weight."""
@@ -91,9 +95,12 @@ def cluster_sums(
     sizes, composites, within = np.zeros(k), np.zeros((k, d)), np.zeros(k)
     for block, own, w in blocks():
         sizes += np.bincount(own, w, minlength=k)
-        members = sparse.csr_array((w, own, np.arange(len(own) + 1)), shape=(len(own), k)).T
-        summed = members @ block
-        composites += summed.toarray() if is_sparse else summed
+        if is_sparse:
+            terms = np.diff(block.indptr)
+            places = np.repeat(own, terms) * np.int64(d) + block.indices
+            np.add.at(composites.reshape(-1), places, block.data * np.repeat(w, terms))
+        else:
+            composites += sparse.csr_array((w, own, np.arange(len(own) + 1)), shape=(len(own), k)).T @ block
     sums = ClusterSums(sizes, composites, within)
     centres = sums.centres
     for block, own, w in blocks():

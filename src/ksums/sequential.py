@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -35,8 +36,10 @@ class Stream:
     now and then is done after a fixed number of samples.
     """
 
-    def __init__(self, k: int, d: int, driver: Driver, metric: str, half_life: float | None, is_sparse: bool) -> None:
-        self.driver, self.metric, self.half_life = driver, metric, half_life
+    def __init__(self, identity: dict[str, Any], driver: Driver, d: int, is_sparse: bool) -> None:
+        self.identity, self.driver = identity, driver
+        self.metric, self.half_life = identity["metric"], identity["half_life"]
+        k, half_life = identity["n_clusters"], self.half_life
         composites = np.zeros((d, k)).T if is_sparse else np.zeros((k, d))
         none, zeros = np.empty(0, np.int32), np.zeros(k)
         self.state = ClusterState(none, composites, zeros, np.zeros(k, np.int64), zeros.copy(), zeros.copy())

@@ -52,11 +52,14 @@ def build(rows: Rows, labels: np.ndarray, k: int) -> ClusterState:
         sizes += np.bincount(own, weights, minlength=k)
         norm_sums += np.bincount(own, weights * rows.sq_norms[ids], minlength=k)
         block = rows.read(ids, np.float64) if rows.is_sparse else rows.read(ids).astype(np.float64, copy=False)
-        if k <= _FEW and not rows.is_sparse:
+        if rows.is_sparse:
+            terms = np.diff(block.indptr)
+            places = block.indices * np.int64(k) + np.repeat(own, terms)
+            np.add.at(composites.T.reshape(-1), places, block.data * np.repeat(weights, terms))
+        elif k <= _FEW:
             composites += (own == np.arange(k)[:, None]) * weights @ block
-            continue
-        summed = sparse.csr_array((weights, own, np.arange(len(ids) + 1)), shape=(len(ids), k)).T @ block
-        composites += summed.toarray() if rows.is_sparse else summed
+        else:
+            composites += sparse.csr_array((weights, own, np.arange(len(ids) + 1)), shape=(len(ids), k)).T @ block
     state = ClusterState(labels, composites, sizes, counts, norm_sums, np.empty(k))
     renew_sq_composites(state)
     return state

@@ -36,7 +36,7 @@ class BisectingTree:
     """(2k − 1,) Number of samples in each node, or sum of weights."""
     within: np.ndarray
     """(2k − 1,) Each node's share of the objective, not averaged: for E_m its sum of squared distances to the mean,
-    for E_s its sum of squared distances of all pairs."""
+    for E_s its sum of squared distances of all pairs, for directions (I_m under cosine) its sum of cosine distances."""
     objectives: np.ndarray
     """(k,) The objective with 1, 2, … k clusters: after 0, 1, … k − 1 splits."""
 

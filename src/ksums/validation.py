@@ -332,6 +332,26 @@ def check_one(estimator: Any, x: Any) -> Any:
     return x[None]
 
 
+def is_plain_row(estimator: Any, row: Any) -> bool:
+    """Whether a table of one row can be used as it is, without a closer look; if not, ``check_rows`` says why."""
+    return (
+        isinstance(row, np.ndarray)
+        and row.dtype in (np.float64, np.float32)
+        and row.shape[1] == estimator.n_features_in_
+        and float(np.abs(row).max()) <= _LARGEST[row.dtype]  # false for NaN
+    )
+
+
+def check_same_stream(estimator: Any, asked: Mapping[str, Any], begun: Mapping[str, Any]) -> None:
+    """Parameters of a stream that goes on are those it began with."""
+    for parameter, value in asked.items():
+        if value != begun[parameter]:
+            raise ValueError(
+                f"{type(estimator).__name__}: {parameter}={value!r} in mid-stream, which began with "
+                f"{begun[parameter]!r}; set it back, or begin anew with fit."
+            )
+
+
 def check_forgotten(estimator: Any, n: int, k: int, labels: Any, ages: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Labels and ages of rows to forget."""
     name = type(estimator).__name__

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ksums import validation
 from ksums.computing import computing
+from ksums.drivers import Driver
 from ksums.engines import nearest_centres
 from ksums.estimators._listening import Listening, check_callbacks
 from ksums.fitting import Listener, Run
@@ -91,7 +92,11 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
 
 
 class Clusterer(CallbackSupportMixin, Centred):
-    """A model fitted to all of the data, pass by pass. A subclass has parameters and ``_run``."""
+    """A model fitted to all of the data, pass by pass. A subclass has parameters, a driver and ``_run``."""
+
+    def _driver(self) -> Driver:
+        """The driven function behind the parameters."""
+        raise NotImplementedError
 
     def _run(self, rows: Rows, task: Task) -> Run:
         raise NotImplementedError
@@ -187,6 +192,7 @@ class Clusterer(CallbackSupportMixin, Centred):
             "distortion_": sums.distortion,
             "pairwise_": sums.pairwise,
             "inertia_": float(sums.within.sum()),
+            "objective_": sums.objective(self._driver().objective),
             "n_iter_": len(run.records),
             "converged_": run.converged,
             "history_": list(run.records),

@@ -23,9 +23,6 @@ from ksums.typing import Matrix
 class Bisecting(Clusterer):
     """What all bisecting methods share. A subclass has parameters, and says how a cluster is split."""
 
-    def _driver(self) -> Driver:
-        raise NotImplementedError
-
     def _engine(self) -> EngineMaker:
         return ENGINES["exact"]
 
@@ -152,7 +149,7 @@ class BisectingKSums(Bisecting):
 
     Attributes
     ----------
-    labels_, cluster_centers_, composites_, sizes_, inertia_, distortion_, pairwise_
+    labels_, cluster_centers_, composites_, sizes_, inertia_, distortion_, pairwise_, objective_
         As in :class:`KSums`.
     tree_ : BisectingTree
         ``splits``, ``parents``, ``children``, ``sizes``, ``within`` (each node's share of the objective) and

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ksums import validation
-from ksums.drivers import driver_for
+from ksums.drivers import Driver, driver_for
 from ksums.engines import ENGINES
 from ksums.estimators._base import Clusterer, Task
 from ksums.fitting import Plan, Run, fit
@@ -41,7 +41,8 @@ class KSums(Clusterer):
         own centroid measured without it, as in the authors' code; this moves more, often ends lower and need not
         settle. ``"online"``: when another centroid is closer. A float p is a relaxation: 1 is ``"hartigan"``,
         2 is ``"released"``. ``"auto"`` is ``"hartigan"`` for l2 and ``"paper"`` for cosine, where ``"paper"``
-        compares directions and every other rule is that of l2 on the unit rows.
+        compares directions (and brings down the mean cosine distance to the own centroid), while every other rule
+        is that of l2 on the unit rows.
 
     init : {"auto", "random-labels", "k-means++", "random-points"} or array, default="auto"
         The start. ``"random-labels"`` is the paper's. ``"k-means++"`` seeds from all rows. ``"auto"`` takes
@@ -97,6 +98,8 @@ class KSums(Clusterer):
         Sum of squared distances to the own centre: distortion_ times the number of samples (or sum of weights).
     distortion_, pairwise_ : float
         E_m and E_s, computed in float64 from the data and labels_.
+    objective_ : float
+        What was brought down: one of the two, or the mean cosine distance to the own centroid (see ``rule``).
     n_iter_ : int
         Passes of the run that was kept.
     converged_ : bool
@@ -162,11 +165,14 @@ class KSums(Clusterer):
         validation.check_sizes(self, total, weights, int(self.n_clusters))
         return validation.check_init(self, X, int(self.n_clusters))
 
+    def _driver(self) -> Driver:
+        return driver_for(self.objective, self.metric, self.rule)
+
     def _run(self, rows: Rows, task: Task) -> Run:
         k = int(self.n_clusters)
         plan = Plan(
             k=k,
-            driver=driver_for(self.objective, self.metric, self.rule),
+            driver=self._driver(),
             metric=self.metric,
             init=task.init,
             make_engine=ENGINES[self.engine],

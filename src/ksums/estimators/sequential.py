@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -42,9 +43,7 @@ class Sequential(Centred):
         validation.check_parameters(self)
         X = validation.check_rows(self, X, reset=True)
         validation.check_enough_rows(self, X.shape[0], X.shape[0], int(self.n_clusters))
-        order = self._order(X.shape[0])
-        self.__dict__.pop("_stream", None)
-        self._learn(X, sample_weight, order)
+        self._learn(self._new_stream(X), X, sample_weight, self._order(X.shape[0]))
         opened = int(np.count_nonzero(self._stream.state.counts))
         if opened < self.n_clusters:
             warnings.warn(
@@ -69,11 +68,18 @@ class Sequential(Centred):
         validation.check_parameters(self)
         first = not hasattr(self, "_stream")
         X = validation.check_rows(self, X, reset=first)
-        return self._learn(X, sample_weight, None)
+        if not first:
+            validation.check_same_stream(self, self._identity(), self._stream.identity)
+        return self._learn(self._new_stream(X) if first else self._stream, X, sample_weight, None)
 
     def learn_one(self, x):
         """Learn one sample of shape (d,); gives its label. The same as ``partial_fit`` with one row."""
-        self.partial_fit(validation.check_one(self, x))
+        row = validation.check_one(self, x)
+        if hasattr(self, "_stream") and validation.is_plain_row(self, row):  # all else takes longer than learning it
+            validation.check_same_stream(self, self._identity(), self._stream.identity)
+            self._learn(self._stream, row, None, None)
+        else:
+            self.partial_fit(row)
         return int(self.labels_[0])
 
     def _order(self, n: int) -> np.ndarray | None:
@@ -83,14 +89,21 @@ class Sequential(Centred):
             return self.random_state.permutation(n)
         return check_random_state(self.random_state).permutation(n)
 
-    def _learn(self, X: Matrix, sample_weight, order: np.ndarray | None):
+    def _identity(self) -> dict[str, Any]:
+        """What cannot be changed in mid-stream."""
+        return {
+            "n_clusters": int(self.n_clusters),
+            "objective": getattr(self, "objective", "distortion"),
+            "metric": self.metric,
+            "half_life": None if self.half_life is None else float(self.half_life),
+        }
+
+    def _new_stream(self, X: Matrix) -> Stream:
+        return Stream(self._identity(), self._driver(), X.shape[1], sparse.issparse(X))
+
+    def _learn(self, stream: Stream, X: Matrix, sample_weight, order: np.ndarray | None):
         started = time.perf_counter()
         weights = validation.check_weights(self, sample_weight, X.shape[0])
-        if not hasattr(self, "_stream"):
-            k, half_life = int(self.n_clusters), None if self.half_life is None else float(self.half_life)
-            stream = Stream(k, X.shape[1], self._driver(), self.metric, half_life, sparse.issparse(X))
-        else:
-            stream = self._stream
         with computing(self.n_threads) as n_threads:
             self.labels_, without_direction = stream.learn(X, weights, n_threads, order)
         validation.warn_of_rows_without_direction(without_direction)
@@ -164,6 +177,13 @@ class Sequential(Centred):
         return self.distortion_ * float(self.sizes_.sum())
 
     @property
+    def objective_(self):
+        """What the choices bring down: E_m, E_s, or for I_m under cosine the mean cosine distance."""
+        if self._driver().objective == "angle":
+            return states.angle(self._opened())
+        return self.pairwise_ if self._driver().objective == "pairwise" else self.distortion_
+
+    @property
     def n_samples_seen_(self):
         """Samples learnt so far."""
         self._state()
@@ -178,14 +198,13 @@ class Sequential(Centred):
     @property
     def history_(self):
         """One record: of all that was learnt so far; its seconds are those of the last call."""
-        state, sizes = self._opened(), self.sizes_
-        measures = {"distortion": self.distortion_, "pairwise": self.pairwise_, "angle": states.angle(state)}
+        sizes = self.sizes_
         return [
             PassRecord(
                 index=1,
-                objective=measures[self._driver().objective],
-                distortion=measures["distortion"],
-                pairwise=measures["pairwise"],
+                objective=self.objective_,
+                distortion=self.distortion_,
+                pairwise=self.pairwise_,
                 moves=self._stream.seen,
                 smallest=float(sizes.min()),
                 largest=float(sizes.max()),
@@ -256,7 +275,7 @@ class SequentialKSums(Sequential):
         Means of the clusters; NaN for one that no sample has opened yet.
     composites_, sizes_ : ndarray of shape (k, d) and (k,)
         Sums and numbers of samples (weights; with a half-life, what is left of them).
-    distortion_, pairwise_, inertia_ : float
+    distortion_, pairwise_, inertia_, objective_ : float
         E_m and E_s of all that was learnt and not forgotten, each sample in the cluster it joined.
     n_samples_seen_ : int
         Samples learnt so far.
