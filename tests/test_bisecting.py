@@ -7,6 +7,7 @@ from scipy.cluster import hierarchy
 from sklearn.exceptions import ConvergenceWarning
 
 from ksums import BisectingKSums, KSums, bisecting, metrics, rows
+from ksums.engines import _threads
 from ksums.tree import sums_of_nodes
 
 VARIANTS = [
@@ -101,7 +102,7 @@ def test_the_strategy_says_which_cluster_is_next(strategy, objective, rng):
     assert leaves == set(tree.leaves.tolist())
 
 
-@pytest.mark.parametrize("given", VARIANTS)
+@pytest.mark.parametrize("given", VARIANTS[:-1])  # not for "released", which need not settle
 def test_each_split_is_a_local_optimum_of_its_two_halves(given, rng):
     """From the halves of a split, k-sums with two clusters finds nothing better: it was Algorithm 1 to the end."""
     X = rng.standard_normal((200, 4))
@@ -113,7 +114,7 @@ def test_each_split_is_a_local_optimum_of_its_two_halves(given, rng):
         halves = (now[members] == k - 1).astype(int)
         again = KSums(2, init=halves, random_state=0, tol=0, max_iter=1, **flat).fit(X[members])
         found, before = (measure_of(given, X[members], labels) for labels in (again.labels_, halves))
-        assert found >= before * (1 - 1e-9) or flat.get("rule") == "released"  # which need not settle
+        assert found >= before * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("given", VARIANTS)
@@ -133,6 +134,7 @@ def test_linkage_is_one_for_scipy(given, rng):
     one = BisectingKSums(1).fit(X)
     assert one.linkage().shape == (0, 4)
     assert one.n_iter_ == 1
+    assert BisectingKSums(1, refine=2).fit(X).n_iter_ == 2
     assert one.history_[0].distortion == pytest.approx(one.distortion_)
 
 
@@ -141,13 +143,11 @@ def test_sparse_gives_what_dense_gives(metric, rng):
     X = rng.standard_normal((200, 30)) * (rng.random((200, 30)) < 0.3)
     X[:, 0] += 0.5
     given = {"metric": metric, "random_state": 3, "init": "random-labels"}
-    dense, thin = BisectingKSums(2, **given).fit(X), BisectingKSums(2, **given).fit(sparse.csr_array(X))
-    assert dense.tree_.objectives[0] == pytest.approx(thin.tree_.objectives[0])
-    for model, data in ((dense, X), (thin, sparse.csr_array(X))):
-        again = BisectingKSums(8, **given).fit(data)
-        np.testing.assert_array_equal(again.predict(X), again.predict(sparse.csr_array(X)))
-        np.testing.assert_array_equal(again.predict(X, by="tree"), again.predict(sparse.csr_array(X), by="tree"))
-        assert again.distortion_ < model.distortion_
+    dense, thin = (BisectingKSums(8, n_init=20, **given).fit(data) for data in (X, sparse.csr_array(X)))
+    np.testing.assert_allclose(dense.tree_.objectives[:3], thin.tree_.objectives[:3], rtol=0.02)  # other random numbers
+    for model in (dense, thin):
+        np.testing.assert_array_equal(model.predict(X), model.predict(sparse.csr_array(X)))
+        np.testing.assert_array_equal(model.predict(X, by="tree"), model.predict(sparse.csr_array(X), by="tree"))
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -164,10 +164,27 @@ def test_large_parts_are_read_bit_by_bit(given, kind, rng, monkeypatch):
     assert model.converged_
 
 
-def test_threads_make_no_difference(rng):
+def test_threads_make_no_difference(rng, monkeypatch):
+    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
+    monkeypatch.setattr(bisecting, "_SAMPLE", 500)
     X = rng.standard_normal((3000, 40)).astype(np.float32)
-    one, two = (BisectingKSums(30, random_state=0, n_threads=n, refine=2).fit(X) for n in (1, 2))
+    one, two = (BisectingKSums(300, random_state=0, n_threads=n, refine=2).fit(X) for n in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "large"])
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_a_large_cluster_is_first_split_by_a_sample(metric, kind, rng, monkeypatch):
+    """As good as without a sample, and in fewer moves: the start is nearly the end."""
+    X = np.abs(rng.standard_normal((4000, 12))) + np.repeat(np.eye(12)[[0, 5]] * 3, 2000, axis=0)
+    X = sparse.csr_array(X) if kind == "sparse" else X
+    if kind == "large":
+        monkeypatch.setattr(rows, "_GATHERED_BYTES", 100_000)
+    plain = BisectingKSums(2, metric=metric, init="random-labels", random_state=0).fit(X)
+    monkeypatch.setattr(bisecting, "_SAMPLE", 600)
+    quick = BisectingKSums(2, metric=metric, random_state=0).fit(X)
+    assert quick.objective_ == pytest.approx(plain.objective_, rel=1e-3)
+    assert quick.history_[0].moves < plain.history_[0].moves / 4
 
 
 def test_copies_of_one_row_are_split_last(rng):
@@ -183,6 +200,12 @@ def test_copies_of_one_row_are_split_last(rng):
     assert hierarchy.is_monotonic(model.linkage())
     with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(1\)"):
         assert sorted(BisectingKSums(5).fit(np.ones((5, 2)) / 3).labels_) == list(range(5))
+    wide = np.array([[1, 2, 3]] * 50 + [[3, 0, 1], [0, 3, 1]])
+    for dtype in (np.float32, np.float64, np.uint8):
+        for kind in (np.asarray, sparse.csr_array):
+            given = {"metric": "cosine", "strategy": "largest", "random_state": 0}
+            model = BisectingKSums(3, **given).fit(kind(wide.astype(dtype if kind is np.asarray else np.float32)))
+            assert sorted(model.sizes_) == [1, 1, 50]
     with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(1\)"):
         BisectingKSums(3, metric="cosine").fit(sparse.csr_array(np.outer([1, 2, 3, 5], [1, 1 / 3, 0])))
 
@@ -200,6 +223,8 @@ def test_rows_without_weight_or_direction(rng):
         model = BisectingKSums(6, metric="cosine", random_state=0).fit(X)
     assert (model.labels_[[3, 8]] == 0).all()
     assert model.cut(3).max() == 2
+    assert model.tree_.objectives[-1] == pytest.approx(model.objective_)
+    assert model.tree_.objectives[2] == pytest.approx(metrics.cosine_distance(X, model.cut(3)))
 
 
 def test_predict_by_centre_and_down_the_tree(blobs):
@@ -235,12 +260,16 @@ def test_more_tries_for_each_split(rng):
     assert ten.distortion_ <= one.distortion_
 
 
-def test_clusters_far_from_the_mean_lose_no_digits(rng):
-    """Two tight groups far apart, in float32: each is split as it is split alone."""
-    group = rng.standard_normal((60, 3)).astype(np.float32)
-    X = np.concatenate([group, group + np.float32(4096)])
-    model = BisectingKSums(8, random_state=0).fit(X)
-    assert model.distortion_ < metrics.distortion(group, np.zeros(60)) / 2
+def test_clusters_far_from_the_mean_lose_no_digits(monkeypatch):
+    """A tight group far from the mean of all, in float32."""
+    X = np.array([[0], [0.01], [0], [0.01], [1e6], [1000100]], np.float32)
+    model = BisectingKSums(4, random_state=0).fit(X)
+    assert model.labels_[0] == model.labels_[2] != model.labels_[1] == model.labels_[3]
+    assert model.inertia_ == 0
+    for most in (0, 1 << 20):  # read bit by bit, and gathered
+        monkeypatch.setattr(rows, "_GATHERED_BYTES", most)
+        part = rows.part_of(rows.prepare(X, "l2"), np.arange(4))
+        assert float(np.ptp(part.read(np.arange(4)))) == pytest.approx(0.01, rel=1e-3)
 
 
 def test_stopped_half_way(rng):
@@ -274,6 +303,29 @@ def test_interrupted_inside_a_split(rng, monkeypatch):
     with pytest.warns(ConvergenceWarning, match="the model holds 4 of 20 clusters"):
         model = BisectingKSums(20, random_state=0).fit(X)
     assert len(model.sizes_) == 4
+
+
+def test_interrupted_while_the_tree_is_changed(rng, monkeypatch):
+    """Wherever Ctrl-C comes, what is left is the tree of the splits that were finished."""
+    X = rng.standard_normal((200, 4))
+
+    class Interrupting(list):
+        def append(self, node):
+            if len(self) == 5:
+                raise KeyboardInterrupt
+            super().append(node)
+
+    made = bisecting._Leaves.__init__
+
+    def make(self, *arguments):
+        made(self, *arguments)
+        self.splits = Interrupting()
+
+    monkeypatch.setattr(bisecting._Leaves, "__init__", make)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 5 splits; the model holds 6 of 20 clusters"):
+        model = BisectingKSums(20, random_state=0).fit(X)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(model.labels_, BisectingKSums(6, random_state=0).fit(X).labels_)
 
 
 def test_progress_counts_splits(rng, capsys):

@@ -23,7 +23,7 @@ from ksums.engines import _threads
 def test_same_labels_for_any_number_of_threads(dtype, given, rng, monkeypatch):
     monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
     X = rng.standard_normal((3000, 40)).astype(dtype)
-    one, two = (KSums(120, random_state=0, max_iter=12, n_threads=n, **given).fit(X) for n in (1, 2))
+    one, two = (KSums(300, random_state=0, max_iter=12, n_threads=n, **given).fit(X) for n in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)
     assert one.inertia_ == two.inertia_
     assert [r.moves for r in one.history_] == [r.moves for r in two.history_]
@@ -35,8 +35,8 @@ def test_same_labels_for_any_number_of_threads(dtype, given, rng, monkeypatch):
 def test_same_labels_for_any_number_of_threads_under_size_limits(dtype, rng, monkeypatch):
     """Equal distances are plenty here, so any difference in rounding would show."""
     monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
-    X = rng.integers(0, 3, (400, 784)).astype(dtype)
-    one, two = (KSums(50, size_min=8, size_max=8, max_iter=2, random_state=0, n_threads=n).fit(X) for n in (1, 2))
+    X = rng.integers(0, 3, (1200, 40)).astype(dtype)
+    one, two = (KSums(300, size_min=3, size_max=5, max_iter=2, random_state=0, n_threads=n).fit(X) for n in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)
 
 

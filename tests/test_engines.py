@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import DIRECTION_RULES, RULES, engine_for, run_passes
+from helpers import DIRECTION_RULES, EVERY_RULE, RULES, engine_for, run_passes
 from scipy import sparse
 
+from ksums import rows
 from ksums import state as states
 from ksums.drivers import driver_for
-from ksums.engines import _threads, _vectors, exact
+from ksums.engines import _threads, _vectors, exact, nearest_centres
 from ksums.engines._vectors import VECTORS, lanes_of
 from ksums.engines.resident import settle
 from ksums.rows import part_of, prepare
@@ -66,11 +67,7 @@ def test_rules_of_the_baselines(objective, rule, kind, weighted, rng):
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize(
-    ("objective", "rule", "metric"),
-    [(*rule, metric) for rule in RULES for metric in ("l2", "cosine")]
-    + [(*rule, "cosine") for rule in DIRECTION_RULES],
-)
+@pytest.mark.parametrize(("objective", "rule", "metric"), EVERY_RULE)
 def test_samples_in_no_cluster_yet_join_one(objective, rule, metric, kind, weighted, rng):
     """Some have a cluster, the others have not: all are decided as by the reference engine."""
     for n, d, k in SHAPES:
@@ -102,12 +99,22 @@ def test_samples_in_no_cluster_yet_join_one(objective, rule, metric, kind, weigh
 def engine_for_some(X, labels, k, **given):
     """An engine whose state holds the samples that have a label; the others have −1."""
     engine = engine_for(X, np.maximum(labels, 0), k, **given)
-    rows = engine.rows
-    some = states.build(replace(rows, pulling=np.flatnonzero(labels >= 0)), np.maximum(labels, 0), k)
+    some = states.build(replace(engine.rows, pulling=np.flatnonzero(labels >= 0)), np.maximum(labels, 0), k)
     for mine, theirs in zip(engine.state, some, strict=True):
         mine[...] = theirs
     engine.state.labels[...] = labels
     return engine
+
+
+def shuffle(order, seed):
+    """Shuffles in place, as the resident kernel does; gives the seed for the next time."""
+    for last in range(len(order) - 1, 0, -1):
+        seed = (seed + 0x9E3779B97F4A7C15) % 2**64
+        bits = (seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB % 2**64
+        other = ((bits ^ (bits >> 31)) >> 32) * (last + 1) >> 32
+        order[last], order[other] = order[other], order[last]
+    return seed
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -126,13 +133,11 @@ def test_all_passes_in_one_call(objective, rule, metric, weighted, dtype, rng):
 
     state = states.build(part, labels, 3)
     engine = exact.ExactEngine(part, state, driver, no_limits(3), kernel="rows")
-    again, best, values = np.random.default_rng(1), (driver.value(state), labels), []
-    orders = iter(())
-    for p in range(20):
-        if p % 8 == 0:
-            orders = np.tile(np.arange(120), (min(8, 20 - p), 1))
-            orders = iter(again.permuted(orders, axis=1))
-        moved = sum(engine.visit(next(orders)))
+    best, values = (driver.value(state), labels), []
+    order, seed = np.arange(120), int(np.random.default_rng(1).integers(2**63))
+    for _ in range(20):
+        seed = shuffle(order, seed)
+        moved = sum(engine.visit(order.copy()))
         states.renew_sq_composites(state)
         values.append(driver.value(state))
         if values[-1] < best[0] or driver.monotone:
@@ -169,11 +174,7 @@ def all_data(rng, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
-    ("objective", "rule", "metric"),
-    [(*rule, metric) for rule in RULES for metric in ("l2", "cosine")]
-    + [(*rule, "cosine") for rule in DIRECTION_RULES],
-)
+@pytest.mark.parametrize(("objective", "rule", "metric"), EVERY_RULE)
 def test_panels_equal_their_plain_twin_bit_for_bit(objective, rule, metric, dtype, rng, monkeypatch):
     """Also where costs are equal, which only the same rounding decides in the same way; on 1 and 2 threads."""
     monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
@@ -190,6 +191,36 @@ def test_panels_equal_their_plain_twin_bit_for_bit(objective, rule, metric, dtyp
             np.testing.assert_array_equal(expected, got)
             np.testing.assert_array_equal(plain.state.composites, panels.state.composites)
             np.testing.assert_array_equal(plain.state.sq_composites, panels.state.sq_composites)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("objective", "rule", "metric"), EVERY_RULE)
+def test_threads_share_a_pass(objective, rule, metric, dtype, rng, monkeypatch):
+    """Enough clusters for several pieces, and many blocks: the bits of the plain twin on 1, 2 and 3 threads."""
+    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
+    monkeypatch.setattr(rows, "_BLOCK_BYTES", 5000)
+    X, k = rng.integers(-3, 4, (1500, 6)).astype(dtype), 400
+    X = X[np.abs(X).sum(axis=1) > 0]
+    labels, orders = start(len(X), k, rng)
+    given = {"objective": objective, "rule": rule, "metric": metric}
+    expected, moves = run_passes(engine_for(X, labels, k, kernel="columns", **given), orders)
+    for n_threads in (1, 2, 3):
+        engine = engine_for(X, labels, k, kernel="panels", n_threads=n_threads, **given)
+        assert engine.n_threads == n_threads
+        got, got_moves = run_passes(engine, orders)
+        assert got_moves == moves
+        np.testing.assert_array_equal(expected, got)
+
+
+def test_the_nearest_centres_are_the_same_for_any_number_of_threads(rng, monkeypatch):
+    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
+    X, centres = rng.integers(0, 4, (3000, 5)).astype(np.float32), rng.integers(0, 4, (70, 5)).astype(np.float32)
+    data, placed, sq_centres = rows.prepare_for(X, centres, "l2")
+    expected = np.argmin(((X[:, None] - centres) ** 2).sum(axis=2), axis=1)
+    for n_threads in (1, 2, 3):
+        got = nearest_centres(data, np.arange(3000), placed, sq_centres, n_threads)
+        distances = ((X - centres[got]) ** 2).sum(axis=1)
+        np.testing.assert_array_equal(distances, ((X - centres[expected]) ** 2).sum(axis=1))
 
 
 @pytest.mark.parametrize("kernel", ["rows", "columns", "panels"])

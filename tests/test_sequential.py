@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from ksums import SequentialKSums, metrics, sequential
 from ksums.baselines import SequentialKMeans
+from ksums.engines import _threads
 
 VARIANTS = [
     {},
@@ -99,25 +100,32 @@ def test_however_the_stream_is_cut(parameters, kind, cuts, k):
     X = rng.integers(0, 3, (300, 4)).astype(float) if kind == "grid" else rng.standard_normal((300, 4))
     X += 1.0 if parameters.get("metric") == "cosine" and kind == "grid" else 0.0
     X = sparse.csr_array(X) if kind == "sparse" else X
+    weights = np.where(np.arange(300) < 200, 1.0, rng.uniform(0.5, 2, 300))  # also chunks whose weights are all 1
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sequential, "_PERIOD", 100)
-        whole = SequentialKSums(k, **parameters).fit(X)
+        whole = SequentialKSums(k, **parameters).fit(X, sample_weight=weights)
         parts, labels = SequentialKSums(k, **parameters), []
         bounds = sorted({0, 300, *cuts})
         for first, last in itertools.pairwise(bounds):
-            labels.append(parts.partial_fit(X[first:last]).labels_)
+            labels.append(parts.partial_fit(X[first:last], sample_weight=weights[first:last]).labels_)
     np.testing.assert_array_equal(np.concatenate(labels), whole.labels_)
     np.testing.assert_array_equal(parts.composites_, whole.composites_)
     np.testing.assert_array_equal(parts.sizes_, whole.sizes_)
     assert parts.pairwise_ == whole.pairwise_
 
 
-def test_one_by_one_and_threads(rng):
-    X = rng.standard_normal((400, 30))
-    whole = SequentialKSums(40, n_threads=2).fit(X)
-    one_by_one = SequentialKSums(40, n_threads=1)
+def test_one_by_one_and_threads(rng, monkeypatch):
+    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
+    X = rng.standard_normal((900, 30))
+    whole = SequentialKSums(300, n_threads=2).fit(X)
+    one_by_one = SequentialKSums(300, n_threads=1)
     assert [one_by_one.learn_one(x) for x in X] == whole.labels_.tolist()
-    thin = SequentialKSums(40)
+    wide = rng.standard_normal((40, 9000))  # NumPy takes some sums of more than 8192 numbers in parts
+    for metric in ("l2", "cosine"):
+        whole_wide, one_wide = SequentialKSums(3, metric=metric).fit(wide), SequentialKSums(3, metric=metric)
+        assert [one_wide.learn_one(x) for x in wide] == whole_wide.labels_.tolist()
+        np.testing.assert_array_equal(one_wide.composites_, whole_wide.composites_)
+    thin = SequentialKSums(300)
     assert [thin.learn_one(sparse.csr_array(x[None])) for x in X[:50]] == whole.labels_[:50].tolist()
 
 
@@ -175,7 +183,18 @@ def test_a_forgotten_cluster_is_open_again():
     assert model.learn_one([19.0]) == 1
     model.forget([[0.0], [1.0], [0.0], [19.0], [20.0]], [0, 0, 0, 1, 2])
     assert model.sizes_.tolist() == [0, 0, 0]
+    assert model.distortion_ == model.pairwise_ == model.objective_ == 0
+    for ask in (model.predict, model.transform, model.score):
+        with pytest.raises(ValueError, match=r"no cluster is open, as every sample was forgotten.*partial_fit"):
+            ask([[7.0]])
     assert model.learn_one([7.0]) == 0
+    faded = SequentialKSums(1, half_life=0.01).fit([[0.0], [5.0]]).forget([[5.0]], [0], ages=[0])
+    assert faded.sizes_.tolist() == [0]  # what the other one weighed is lost in rounding
+    assert faded.partial_fit([[6.0], [7.0]]).labels_.tolist() == [0, 0]
+    with pytest.warns(UserWarning, match="all zeros"):
+        nowhere = SequentialKSums(2, metric="cosine").partial_fit([[0.0, 0.0]])
+    with pytest.raises(ValueError, match="no cluster is open"):
+        nowhere.predict([[1.0, 0.0]])
 
 
 def test_forgetting_what_was_not_learnt():
@@ -239,11 +258,17 @@ def test_rows_of_zeros_under_cosine_and_of_no_weight(rng):
     np.testing.assert_allclose(weighted.cluster_centers_, SequentialKSums(4).fit(X[5:]).cluster_centers_)
 
 
-def test_data_far_from_the_origin_loses_no_digits(rng):
+def test_data_far_from_the_origin_loses_no_digits(rng, monkeypatch):
     X = rng.standard_normal((300, 3))
     near, far = SequentialKSums(10).fit(X), SequentialKSums(10).fit(X + 1e7)
     assert np.mean(near.labels_ == far.labels_) > 0.99
     assert far.distortion_ == pytest.approx(near.distortion_, rel=1e-5)
+    monkeypatch.setattr(sequential, "_PERIOD", 32)  # the first sample is an outlier, of which the shift is soon free
+    strayed = np.concatenate([np.zeros((1, 3)), X + 1e9])
+    model = SequentialKSums(10).fit(strayed)
+    assert np.abs(model._stream.shift - 1e9).max() < 1e8
+    centres = np.array([strayed[model.labels_ == r].mean(axis=0) for r in range(10)])
+    np.testing.assert_allclose(model.cluster_centers_, centres, rtol=1e-12)
 
 
 def test_types_of_data_may_change_in_the_stream(rng):
@@ -317,6 +342,8 @@ def test_bad_input(rng):
         other = pickle.loads(pickle.dumps(model)).set_params(**changed)
         with pytest.raises(ValueError, match=r"in mid-stream, which began with .* begin anew with fit"):
             other.partial_fit([[1.0, 2.0]])
+        with pytest.raises(ValueError, match=r"in mid-stream"):
+            other.forget([[1.0, 2.0]], [0])
     for parameters, message in [
         ({"half_life": 0}, "half_life must be a number of samples > 0, or None; got 0"),
         ({"half_life": np.inf}, "half_life must be"),

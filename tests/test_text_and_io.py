@@ -39,6 +39,9 @@ def test_rare_terms(rng):
             TfIdf(min_df=bad).fit(COUNTS)
     with pytest.raises(ValueError, match="takes counts of terms, which are >= 0; got -2"):
         TfIdf().fit(-COUNTS[:1])
+    twice = sparse.csr_array((np.ones(4), [0, 0, 1, 1], [0, 2, 4]), shape=(2, 2))  # entries given in two parts
+    np.testing.assert_allclose(TfIdf().fit(twice).idf_, TfIdf().fit(twice.toarray()).idf_)
+    np.testing.assert_allclose(TfIdf().fit_transform(twice).toarray(), TfIdf().fit_transform(twice.toarray()))
     kept = sparse.csr_array(COUNTS.astype(float))
     TfIdf().fit_transform(kept)
     np.testing.assert_array_equal(kept.toarray(), COUNTS)

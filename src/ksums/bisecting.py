@@ -10,13 +10,15 @@ import numpy as np
 
 from ksums import checks
 from ksums import state as states
-from ksums.engines import exact_engine
+from ksums.engines import exact_engine, nearest_centres
 from ksums.fitting import Listener, Plan, Run, Silence, fit_once
 from ksums.history import PassRecord
 from ksums.rows import Rows, part_of
-from ksums.seeding import first_labels
+from ksums.seeding import centres_of, fill_empty, first_labels, two_seeds
 from ksums.state import ClusterState
-from ksums.tree import share_of_objective
+from ksums.tree import leaves_of, share_of_objective
+
+_SAMPLE = 10_000  # rows that a cluster of more than twice as many is first split by
 
 
 class _Leaves:
@@ -30,7 +32,7 @@ class _Leaves:
         self.splits: list[int] = []
         self.nodes = [0]  # of each cluster
         self.cluster_sizes = np.full(k, self.sizes[0])
-        self.label_of = {0: 0}
+        self.label_of = [0]  # of each node
 
     def ids(self, node: int) -> np.ndarray:
         first, last = self.bounds[node]
@@ -46,12 +48,20 @@ class _Leaves:
         self.squares += (_squares(state) * self.rows.measure_unit).tolist()
         left, right = len(self.bounds) - 2, len(self.bounds) - 1
         label = self.label_of[node]
-        self.label_of |= {left: label, right: len(self.nodes)}
+        self.label_of += [label, len(self.nodes)]
         self.nodes[label] = left
         self.nodes.append(right)
         self.cluster_sizes[[label, self.label_of[right]]] = state.sizes
-        self.splits.append(node)
+        self.splits.append(node)  # last: what is not followed by this has not happened
         return left, right
+
+    def drop_what_is_half_done(self) -> None:
+        """After an interruption anywhere: back to the splits that were finished."""
+        splits = np.array(self.splits, np.int64)
+        made = 2 * len(splits) + 1
+        for figures in (self.bounds, self.sizes, self.squares, self.label_of):
+            del figures[made:]
+        self.nodes = leaves_of(splits).tolist()
 
     def labels(self) -> np.ndarray:
         """(n,) Rows without pull keep the label 0."""
@@ -113,9 +123,8 @@ def grow(
         stop = False
         while run.k < k and not stop:
             copies, _, _, node = heapq.heappop(queue)
-            ids = leaves.ids(node)
-            part = part_of(rows, ids)
-            if not copies and not _separable(part, rows, ids):
+            part = part_of(rows, leaves.ids(node))
+            if not copies and not _separable(part):
                 _push(queue, leaves, node, plan, strategy, copies=True)  # its turn comes when all others are split
                 continue
             listener.pass_begins()
@@ -134,10 +143,12 @@ def grow(
             flat = replace(plan, k=k, init=run.labels, max_iter=refine)
             run.refined = fit_once(rows, flat, np.random.default_rng(seed), _Refining(run, listener, started))
             run.interrupted = run.refined.interrupted
+            run.converged = not run.interrupted
         listener.run_ends()
     except KeyboardInterrupt:
         run.interrupted, run.converged = True, False
-    if checks.switched_on():
+        leaves.drop_what_is_half_done()
+    if checks.switched_on() and not run.interrupted:
         _check(run)
     return run
 
@@ -153,14 +164,22 @@ def _push(queue: list[tuple], leaves: _Leaves, node: int, plan: Plan, strategy: 
     heapq.heappush(queue, (copies, -urgency, leaves.label_of[node], node))
 
 
-def _separable(part: Rows, rows: Rows, ids: np.ndarray) -> bool:
-    """Whether the rows of a cluster are not all copies of one, as far as rounding lets one tell."""
-    total = float(rows.weights_of(ids) @ rows.sq_norms[ids])
-    if not part.is_sparse and not rows.scaled_by_row:  # centred on their mean: what is left is no difference of sums
-        left = float(part.weights_of(part.pulling) @ part.sq_norms)
-        return left > (8 * float(np.finfo(rows.dtype).eps)) ** 2 * total
-    whole = states.build(part, np.zeros(part.n, np.int32), 1)
-    return float(_squares(whole)[0]) > 1e-12 * total
+def _separable(part: Rows) -> bool:
+    """Whether the rows of a cluster are not all copies of one; directions that agree to the last digits are."""
+    slack = 8 * float(np.finfo(part.dtype).eps) if part.cosine else 0.0
+    first = part.read(np.zeros(1, np.int64))
+    for ids in (part.pulling[-1:], *part.blocks_of(part.pulling)):  # nearly always the last one settles it
+        block = part.read(ids)
+        if part.is_sparse:
+            terms = first.indices
+            if (np.diff(block.indptr) != len(terms)).any() or (block.indices.reshape(-1, len(terms)) != terms).any():
+                return True
+            block, values = block.data.reshape(-1, len(terms)), first.data
+        else:
+            values = first[0]
+        if block.size and float(np.abs(block - values).max()) > slack:
+            return True
+    return False
 
 
 def _halve(part: Rows) -> tuple[np.ndarray, ClusterState, int]:
@@ -178,10 +197,17 @@ def _split(part: Rows, plan: Plan, n_init: int, seeds: list[int]) -> tuple[np.nd
 
 
 def _split_once(part: Rows, plan: Plan, rng: np.random.Generator) -> tuple[float, ClusterState, int]:
+    """The objective, the state and the number of moves of one run."""
+    if isinstance(plan.init, str) and plan.init == "auto" and part.n > 2 * _SAMPLE:
+        plan = replace(plan, init=_labels_from_a_sample(part, plan, rng))
     if plan.make_engine is exact_engine and part.ids is None and not part.is_sparse:
         from ksums.engines.resident import settle  # Numba is loaded by the first fit, not by the import
 
-        labels = first_labels(plan.init, part, 2, plan.metric, None, rng, plan.n_threads)
+        if isinstance(plan.init, str) and plan.init in ("auto", "k-means++"):
+            labels = two_seeds(part.X, part.sq_norms, part.weights_of(part.pulling), rng)
+            fill_empty(labels, part.pulling, 2, rng)
+        else:
+            labels = first_labels(plan.init, part, 2, plan.metric, None, rng, plan.n_threads)
         done = settle(part, labels, 2, plan.driver, plan.max_iter, plan.tol, rng)
         return done.objective, done.state, done.moves
     run = fit_once(part, plan, rng, Silence())
@@ -189,6 +215,17 @@ def _split_once(part: Rows, plan: Plan, rng: np.random.Generator) -> tuple[float
         raise KeyboardInterrupt
     state = run.state if run.best_labels is None else states.build(part, run.best_labels, 2)
     return run.best, state, sum(record.moves for record in run.records)
+
+
+def _labels_from_a_sample(part: Rows, plan: Plan, rng: np.random.Generator) -> np.ndarray:
+    """First labels of a large cluster: a sample of it is split, and all go to the nearer of the two centres."""
+    sample = np.sort(rng.choice(part.n, _SAMPLE, replace=False))
+    labels = np.zeros(part.n, np.int32)
+    _, state, _ = _split_once(part_of(part, sample), plan, rng)
+    labels[sample] = state.labels
+    state = states.build(replace(part, pulling=sample), labels, 2)
+    centres = centres_of(state.composites, state.sizes, plan.metric == "cosine")
+    return nearest_centres(part, part.pulling, *centres, plan.n_threads)
 
 
 def _record(run: BisectingRun, plan: Plan, moves: int, started: float) -> None:

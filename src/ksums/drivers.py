@@ -27,14 +27,14 @@ a float p        p     p  relaxation p: 1 is ``hartigan``, above 1 it moves more
 ============  ====  ====  ==========================================================================
 
 Under cosine, ``paper`` compares directions (COSINE), and what it is to bring down is the mean cosine distance to the
-own centroid, 1 − Σ|D_r|/n; the others are the l2 family on unit rows, with E_m of these. Two more rules serve the
-paper's baselines: ``nearest`` is ``online``, comparing directions under cosine (ANGLE); ``ikm`` brings the mean cosine
-distance down with every move (LENGTH), which is for cosine only.
+own centroid, 1 − Σ|D_r|/n; the others are the l2 family on unit rows, with E_m of these. More rules serve the paper's
+baselines: ``nearest`` is ``online``, comparing directions under cosine (ANGLE); ``lloyd`` is the same for samples that
+all move together; ``ikm`` brings the mean cosine distance down with every move (LENGTH), which is for cosine only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,7 +52,6 @@ ROUNDING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 
 RULES = {
     "online": (0.0, 0.0),
-    "nearest": (0.0, 0.0),
     "hartigan": (1.0, 1.0),
     "paper": (2.0, 0.0),
     "released": (2.0, 2.0),
@@ -67,6 +66,7 @@ class Driver:
     kind: int
     p: float = 0.0
     q: float = 0.0
+    lloyd: bool = False  # all samples of a pass are decided on one state, so that no pass raises the objective
 
     @property
     def monotone(self) -> bool:
@@ -74,9 +74,14 @@ class Driver:
         return self.kind in (PAIRWISE, LENGTH) or (self.kind == FAMILY and self.p == self.q == 1.0)
 
     @property
+    def steady(self) -> bool:
+        """Whether no pass ever raises the objective."""
+        return self.monotone or self.lloyd
+
+    @property
     def patience(self) -> int:
         """Passes without progress after which a fit has settled; more for a rule that may go up as well as down."""
-        return 1 if self.monotone else 3
+        return 1 if self.steady else 3
 
     def value(self, state: ClusterState) -> float:
         """The measure that this driver is to bring down."""
@@ -92,8 +97,9 @@ def driver_for(objective: str, metric: str, rule: str | float) -> Driver:
         return Driver(objective, PAIRWISE)
     if rule == "ikm":
         return Driver("angle", LENGTH)
-    if rule == "nearest" and metric == "cosine":
-        return Driver("angle", ANGLE)
+    if rule in ("nearest", "lloyd"):
+        kind = Driver("angle", ANGLE) if metric == "cosine" else Driver(objective, FAMILY)
+        return replace(kind, lloyd=rule == "lloyd")
     if rule == "auto":
         rule = "paper" if metric == "cosine" else "hartigan"
     if rule == "paper" and metric == "cosine":

@@ -165,10 +165,10 @@ def _pass(engine: Engine, rows: Rows, state: ClusterState, plan: Plan, order: np
 
 
 def _keep_best(run: Run, driver: Driver, objective: float) -> None:
-    """A monotone rule is at its best now; of any other the labels of the best pass are kept."""
-    if objective < run.best or driver.monotone:
+    """A steady rule is at its best now; of any other the labels of the best pass are kept."""
+    if objective < run.best or driver.steady:
         run.best = objective
-        if not driver.monotone:
+        if not driver.steady:
             run.best_labels = run.state.labels.copy()
 
 

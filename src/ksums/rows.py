@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from scipy import sparse
 from ksums.typing import Matrix, arithmetic_of
 
 _BLOCK_BYTES = 1 << 20  # rows read at a time: small enough to stay in the second-level cache
-_GATHERED_BYTES = 4 << 20  # a part of the data up to this size is read once and kept
+_GATHERED_BYTES = 16 << 20  # a part of the data up to this size is read once and kept
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Rows:
     sq_norms: np.ndarray  # (n,)  float64, of the finished rows
     pulling: np.ndarray  # rows that pull, in order
     ids: np.ndarray | None = None  # which rows of X these are; None: all of them
+    cosine: bool = False  # whether only the directions of the rows count: then they have unit length
 
     @property
     def n(self) -> int:
@@ -47,19 +49,14 @@ class Rows:
     def d(self) -> int:
         return self.X.shape[1]
 
-    @property
+    @cached_property
     def is_sparse(self) -> bool:
         return sparse.issparse(self.X)
 
     @property
     def measure_unit(self) -> float:
         """What a squared distance between finished rows is worth in the units of the data."""
-        return 1.0 if self.scaled_by_row else float(self.scales[0]) ** -2.0
-
-    @property
-    def scaled_by_row(self) -> bool:
-        """Whether each row has a scale of its own (cosine). A single row cannot tell, and need not."""
-        return len(self.scales) > 1
+        return 1.0 if self.cosine else float(self.scales[0]) ** -2.0
 
     def weights_of(self, ids: np.ndarray) -> np.ndarray:
         return np.ones(len(ids)) if self.weights is None else self.weights[ids]
@@ -78,7 +75,7 @@ class Rows:
     def read(self, ids: np.ndarray, dtype=None, out: np.ndarray | None = None) -> Matrix:
         """Finished rows: an array (into ``out`` if given), or a CSR array for sparse data."""
         dtype = self.dtype if dtype is None else np.dtype(dtype)
-        by_row = self.scaled_by_row
+        by_row = len(self.scales) > 1
         if self.ids is not None:
             ids = self.ids[ids]
         scales = (self.scales[ids] if by_row else self.scales).astype(dtype)
@@ -117,7 +114,8 @@ def prepare(X: Matrix, metric: str, weights: np.ndarray | None = None) -> Rows:
         # Below this a scale leaves the range of the arithmetic: such a row is zero for all that can be told.
         directed = lengths > 4 * float(np.finfo(dtype).tiny)
         scales = np.divide(1.0, lengths, out=np.zeros(n), where=directed)
-        return rows(None, scales, directed.astype(np.float64), weighty[directed[weighty]])
+        finished = rows(None, scales, directed.astype(np.float64), weighty[directed[weighty]])
+        return replace(finished, cosine=True)
     shift = None
     if not sparse.issparse(X):
         sums = (rows(None, unit).read(ids, np.float64).sum(axis=0) for ids in rows(None, unit).blocks_of(weighty))
@@ -133,9 +131,10 @@ def part_of(rows: Rows, ids: np.ndarray) -> Rows:
     So a cluster far from the mean of all loses no digits. What is small is read once and kept; of sparse rows then
     only the columns that occur.
     """
-    small = _bytes_of(rows, ids) <= _GATHERED_BYTES
+    of_all = ids if rows.ids is None else rows.ids[ids]
+    small = _bytes_of(rows, of_all) <= _GATHERED_BYTES
     weights, everything = None if rows.weights is None else rows.weights[ids], np.arange(len(ids))
-    own = replace(rows, ids=ids, weights=weights, sq_norms=rows.sq_norms[ids], pulling=everything)
+    own = replace(rows, ids=of_all, weights=weights, sq_norms=rows.sq_norms[ids], pulling=everything)
     if rows.is_sparse:
         if not small:
             return own
@@ -143,17 +142,15 @@ def part_of(rows: Rows, ids: np.ndarray) -> Rows:
         terms, columns = np.unique(block.indices, return_inverse=True)
         block = sparse.csr_array((block.data, columns, block.indptr), shape=(len(ids), max(len(terms), 1)))
         return replace(own, X=block, ids=None, scales=np.ones(1))
-    centred = not rows.scaled_by_row
-    if small:
-        block = rows.read(ids)
-        if centred:
-            block -= (block.sum(axis=0, dtype=np.float64) / len(ids)).astype(rows.dtype)
-        own = replace(own, X=block, ids=None, shift=None, scales=np.ones(1))
-    elif centred:
-        sums = (own.read(block, np.float64).sum(axis=0) for block in own.blocks_of(everything))
+    if not rows.cosine:
+        sums = (own.read(block).sum(axis=0, dtype=np.float64) for block in own.blocks_of(everything))
         mean = sum(sums, np.zeros(rows.d)) / len(ids) / rows.scales[0]
         own = replace(own, shift=((0.0 if rows.shift is None else rows.shift) + mean).astype(rows.dtype))
-    return replace(own, sq_norms=sq_norms_of(own, everything)) if centred else own
+    if not small:
+        return own if rows.cosine else replace(own, sq_norms=sq_norms_of(own, everything))
+    block = own.read(everything)
+    sq_norms = own.sq_norms if rows.cosine else np.square(block, dtype=np.float64).sum(axis=1)
+    return replace(own, X=block, ids=None, shift=None, scales=np.ones(1), sq_norms=sq_norms)
 
 
 def _bytes_of(rows: Rows, ids: np.ndarray) -> int:
@@ -200,7 +197,7 @@ def sq_norms_of(rows: Rows, ids: np.ndarray) -> np.ndarray:
     sq_norms = np.zeros(rows.n)
     for part in rows.blocks_of(ids):
         block = rows.read(part).astype(np.float64, copy=False)
-        sq_norms[part] = block.multiply(block).sum(axis=1) if rows.is_sparse else np.einsum("it,it->i", block, block)
+        sq_norms[part] = block.multiply(block).sum(axis=1) if rows.is_sparse else np.square(block).sum(axis=1)
     return sq_norms
 
 
@@ -217,7 +214,7 @@ def _lengths(rows: Rows) -> np.ndarray:
             squares = np.asarray(block.multiply(block).sum(axis=1)).ravel()
         else:
             block /= safe[:, None]
-            squares = np.einsum("it,it->i", block, block)
+            squares = np.square(block).sum(axis=1)  # the same bits however many rows there are
         lengths[ids] = largest * np.sqrt(squares)
     return lengths
 

@@ -83,6 +83,13 @@ def _centres(
     return _dense(rows.read(chosen)), rows.sq_norms[chosen]
 
 
+def centres_of(composites: np.ndarray, sizes: np.ndarray, cosine: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Centres for ``nearest_centres``, D/n, and their squared norms; under cosine D/|D| and zeros."""
+    lengths = np.linalg.norm(composites, axis=1) if cosine else sizes
+    centres = np.ascontiguousarray(composites) / np.where(lengths > 0, lengths, 1.0)[:, None]
+    return centres, np.zeros(len(centres)) if cosine else np.einsum("rt,rt->r", centres, centres)
+
+
 def k_means_plus_plus(rows: Rows, candidates: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """Greedy k-means++, k rows: each next one is the best of a few samples drawn by weight times squared distance.
 
@@ -124,6 +131,25 @@ def k_means_plus_plus(rows: Rows, candidates: np.ndarray, k: int, rng: np.random
         chosen[r] = candidates[drawn[best]]
         closest[:] = closer[:, best]
     return chosen
+
+
+def two_seeds(rows: np.ndarray, sq_norms: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Labels 0 and 1 from greedy k-means++ for two clusters of a few dense rows, not all equal.
+
+    The same as above with k = 2, in a tenth of the time: a tree has thousands of such splits.
+    """
+
+    def sq_distances(ids: np.ndarray) -> np.ndarray:
+        return np.maximum(sq_norms[:, None] - 2.0 * (rows @ rows[ids].T) + sq_norms[ids], 0.0)
+
+    first = _draw(np.cumsum(weights), 1, rng)
+    near = sq_distances(first)
+    near[first] = 0.0
+    drawn = _draw(np.cumsum(weights * near[:, 0]), 2, rng)
+    far = sq_distances(drawn)
+    far[drawn, np.arange(2)] = 0.0
+    best = int(np.argmin(weights @ np.minimum(far, near)))
+    return (far[:, best] < near[:, 0]).astype(np.int32)
 
 
 def _draw(cumulated: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:

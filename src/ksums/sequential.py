@@ -26,6 +26,7 @@ from ksums.typing import Matrix
 _PERIOD = 1 << 16  # samples after which running sums are renewed, wherever the stream is cut into chunks
 _HALF_LIVES = 64  # or so many half-lives, if that is less: growing weights must not overflow
 _NUMBERS = 1 << 22  # read at a time
+_LOST = 1e-12  # of a cluster's weight: what is left after taking more than the rest out is rounding
 _FADED = 1e-30  # a cluster that got nothing for very long keeps its place with this weight
 
 
@@ -44,7 +45,7 @@ class Stream:
         none, zeros = np.empty(0, np.int32), np.zeros(k)
         self.state = ClusterState(none, composites, zeros, np.zeros(k, np.int64), zeros.copy(), zeros.copy())
         self.is_sparse, self.seen = is_sparse, 0
-        self.shift: np.ndarray | None = None  # the first sample, for l2: data far from the origin loses no digits
+        self.shift: np.ndarray | None = None  # for l2: the first sample, later the mean; squares far from 0 lose digits
         self.openers: dict[bytes, int] = {}  # fingerprint of the sample that opened each cluster
         self.period = _PERIOD if half_life is None else int(np.clip(_HALF_LIVES * half_life, 1, _PERIOD))
 
@@ -92,17 +93,22 @@ class Stream:
             engine = exact_engine(rows, state, self.driver, no_limits(len(state.sizes)), n_threads)
             for _ in engine.visit(waiting):
                 pass
+        if (state.labels[rows.pulling] < 0).any():
+            raise ValueError("a row joins no cluster: its squares leave the range of float64; divide X by a constant.")
         return np.maximum(state.labels, 0)  # rows without pull get the label 0
 
     def _open(self, rows: Rows, state: ClusterState) -> int:
-        """Let samples open the clusters that are empty; copies of one that did so join it. How many that took."""
+        """Let samples open the clusters that are empty; copies of one that did so join it. How many that took.
+
+        Under cosine a copy is a row of the same direction, whose last digits may differ.
+        """
         if state.counts.all():
             return 0
         done, weights = 0, rows.weights_of(rows.pulling)
         for ids in rows.blocks_of(rows.pulling):
-            block = rows.read(ids, np.float64)
-            for i, x in zip(ids, block.toarray() if sparse.issparse(block) else block, strict=True):
-                fingerprint = self._fingerprint(x)
+            block, raw = _dense(rows.read(ids, np.float64)), _dense(rows.X[ids]).astype(np.float64)
+            for i, x, as_given in zip(ids, block, raw, strict=True):
+                fingerprint = _fingerprint(x.round(12) if self.metric == "cosine" else as_given)
                 cluster = self.openers.get(fingerprint)
                 if cluster is None:
                     cluster = int(np.flatnonzero(state.counts == 0)[0])
@@ -113,11 +119,6 @@ class Stream:
                     return done
         return done
 
-    def _fingerprint(self, x: np.ndarray) -> bytes:
-        """The same for equal rows; under cosine for equal directions, whose last digits may differ."""
-        exact = (x.round(12) if self.metric == "cosine" else x) + 0.0  # no −0
-        return blake2b(exact.tobytes(), digest_size=16).digest()
-
     # --------------------------------------------------------------------------------------- forgetting
     def sums_of(
         self, X: Matrix, labels: np.ndarray, weights: np.ndarray | None, ages: np.ndarray | None
@@ -127,16 +128,21 @@ class Stream:
         return states.build(self._rows(X, weights, np.arange(X.shape[0]), aged), labels, len(self.state.sizes))
 
     def take_out(self, sums: ClusterState) -> None:
-        """Forget samples by their sums. A cluster that gets empty is open to the next new sample."""
-        state = self.state
+        """Forget samples by their sums. A cluster that gets empty is open to the next new sample.
+
+        So is one whose other members weigh nothing beside those: after dozens of half-lives rounding has lost them.
+        """
+        state, before = self._copy(), self.state.sizes
         state.composites[...] -= sums.composites
         state.counts[...] -= sums.counts
         np.maximum(state.sizes - sums.sizes, 0.0, out=state.sizes)
         np.maximum(state.norm_sums - sums.norm_sums, 0.0, out=state.norm_sums)
+        state.counts[state.sizes <= _LOST * before] = 0
         for r in np.flatnonzero(state.counts == 0):  # nothing of it may be left over by rounding
             state.composites[r], state.sizes[r], state.norm_sums[r] = 0.0, 0.0, 0.0
-        self.openers = {fingerprint: r for fingerprint, r in self.openers.items() if state.counts[r] > 0}
         states.renew_sq_composites(state)
+        openers = {fingerprint: r for fingerprint, r in self.openers.items() if state.counts[r] > 0}
+        self.state, self.openers = state, openers
 
     # ------------------------------------------------------------------------------------ rows and time
     def _rows(self, X: Matrix, weights: np.ndarray | None, ids: np.ndarray, aged: np.ndarray | None) -> Rows:
@@ -146,14 +152,13 @@ class Stream:
             part = part.toarray()
         elif self.is_sparse and not sparse.issparse(part):
             part = sparse.csr_array(part.astype(np.float64))
-        own = None if weights is None else weights[ids]
-        if aged is not None:
-            own = aged if own is None else own * aged
+        # Weights also where all are 1: how a cost is rounded must not depend on the other rows of the chunk.
+        own = np.ones(len(ids)) if weights is None else weights[ids]
+        own = own if aged is None else own * aged
         if self.metric == "cosine":
             return replace(prepare(part, "cosine", own), dtype=np.dtype(np.float64))
         everything = np.arange(len(ids))
-        pulling = everything if own is None else np.flatnonzero(own > 0)
-        rows = Rows(part, np.dtype(np.float64), self.shift, np.ones(1), own, np.empty(0), pulling)
+        rows = Rows(part, np.dtype(np.float64), self.shift, np.ones(1), own, np.empty(0), np.flatnonzero(own > 0))
         return replace(rows, sq_norms=sq_norms_of(rows, everything))
 
     def _since_renewal(self) -> int:
@@ -171,7 +176,7 @@ class Stream:
         return 1.0 if self.half_life is None else float(np.exp2((self._since_renewal() - 1) / self.half_life))
 
     def _renew(self) -> None:
-        """Let the weights grow from 1 again, and D·D be that of D."""
+        """Let the weights grow from 1 again, the shift be the present mean, and D·D be that of D."""
         if self.half_life is not None:
             fade = np.full(len(self.state.sizes), np.exp2(-self.period / self.half_life))
             alive = self.state.sizes > 0
@@ -179,4 +184,20 @@ class Stream:
             self.state.composites[...] *= fade[:, None]
             self.state.sizes[...] *= fade
             self.state.norm_sums[...] *= fade
+        composites, sizes = self.state.composites, self.state.sizes
+        if self.shift is not None and sizes.sum() > 0:
+            step = composites.sum(axis=0) / sizes.sum()
+            self.state.norm_sums[...] += sizes * (step @ step) - 2 * (composites @ step)
+            np.maximum(self.state.norm_sums, 0.0, out=self.state.norm_sums)
+            composites -= sizes[:, None] * step
+            self.shift = self.shift + step
         states.renew_sq_composites(self.state)
+
+
+def _dense(block: Matrix) -> np.ndarray:
+    return block.toarray() if sparse.issparse(block) else block
+
+
+def _fingerprint(x: np.ndarray) -> bytes:
+    """The same for equal rows only."""
+    return blake2b((x + 0.0).tobytes(), digest_size=16).digest()  # + 0.0: no −0

@@ -84,15 +84,15 @@ def reallocate(state: ClusterState, i: int, x: np.ndarray, weight: float, src: i
 def distortion(state: ClusterState) -> float:
     """E_m of the state."""
     within = state.norm_sums - state.sq_composites / state.sizes
-    return float(max(within.sum(), 0.0) / state.sizes.sum())
+    return float(max(within.sum(), 0.0) / state.sizes.sum()) if len(within) else 0.0
 
 
 def pairwise(state: ClusterState) -> float:
     """E_s of the state."""
     within = state.sizes * state.norm_sums - state.sq_composites
-    return float(max(within.sum(), 0.0) / state.sizes.sum())
+    return float(max(within.sum(), 0.0) / state.sizes.sum()) if len(within) else 0.0
 
 
 def angle(state: ClusterState) -> float:
     """Mean cosine distance to the own composite, for rows of unit length: 1 − Σ|D_r| / Σn_r."""
-    return float(1.0 - np.sqrt(state.sq_composites).sum() / state.sizes.sum())
+    return float(1.0 - np.sqrt(state.sq_composites).sum() / state.sizes.sum()) if len(state.sizes) else 0.0

@@ -69,6 +69,9 @@ class TfIdf(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _counts(self, X, *, reset: bool):
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         values = X.data if sparse.issparse(X) else X
         if values.size and values.min() < 0:
             raise ValueError(

@@ -38,7 +38,8 @@ class BisectingTree:
     """(2k − 1,) Each node's share of the objective, not averaged: for E_m its sum of squared distances to the mean,
     for E_s its sum of squared distances of all pairs, for directions (I_m under cosine) its sum of cosine distances."""
     objectives: np.ndarray
-    """(k,) The objective with 1, 2, … k clusters: after 0, 1, … k − 1 splits."""
+    """(k,) The objective with 1, 2, … k clusters: after 0, 1, … k − 1 splits. If flat passes came after them, that of
+    the clusters they left, put together again as they had been split."""
 
     @property
     def n_clusters(self) -> int:
@@ -65,7 +66,7 @@ class BisectingTree:
     @property
     def leaves(self) -> np.ndarray:
         """(k,) The node of each cluster."""
-        return _leaves(self.splits)
+        return leaves_of(self.splits)
 
     def relabelling(self, k: int) -> np.ndarray:
         """(n_clusters,) For each final label, its label when there were k clusters."""
@@ -99,7 +100,8 @@ def _labels(splits: np.ndarray) -> np.ndarray:
     return labels
 
 
-def _leaves(splits: np.ndarray) -> np.ndarray:
+def leaves_of(splits: np.ndarray) -> np.ndarray:
+    """(k,) The node of each cluster after these splits."""
     leaves = np.zeros(len(splits) + 1, np.int64)
     for node, label in enumerate(_labels(splits)):  # the last node to carry a label is its leaf
         leaves[label] = node
@@ -109,7 +111,7 @@ def _leaves(splits: np.ndarray) -> np.ndarray:
 def sums_of_nodes(splits: np.ndarray, of_clusters: np.ndarray) -> np.ndarray:
     """For all nodes, the sums of something known for the clusters, such as their composites."""
     sums = np.zeros((2 * len(splits) + 1, *of_clusters.shape[1:]))
-    sums[_leaves(splits)] = of_clusters
+    sums[leaves_of(splits)] = of_clusters
     for s in range(len(splits) - 1, -1, -1):
         sums[splits[s]] = sums[2 * s + 1] + sums[2 * s + 2]
     return sums
@@ -123,14 +125,17 @@ def tree_of(splits: np.ndarray, clusters: ClusterSums, objective: str) -> Bisect
     sizes, composites = sums_of_nodes(splits, clusters.sizes), sums_of_nodes(splits, clusters.composites)
     centres = composites / np.where(sizes > 0, sizes, 1.0)[:, None]
     squares = np.zeros(len(sizes))
-    squares[_leaves(splits)] = clusters.within
+    squares[leaves_of(splits)] = clusters.within
     for s in range(len(splits) - 1, -1, -1):
         node, left, right = splits[s], 2 * s + 1, 2 * s + 2
         between = sizes[left] * sizes[right] / sizes[node] * np.square(centres[left] - centres[right]).sum()
         squares[node] = squares[left] + squares[right] + between
-    within = share_of_objective(objective, sizes, squares)
+    if objective == "angle":  # rows of zeros count in n and add nothing to D
+        within = sizes - np.linalg.norm(composites, axis=1)
+    else:
+        within = share_of_objective(objective, sizes, squares)
     for s in range(len(splits) - 1, -1, -1):  # no node below its parts, be it by rounding
         within[splits[s]] = max(within[splits[s]], within[2 * s + 1] + within[2 * s + 2])
     gains = within[splits] - within[1::2] - within[2::2]
-    objectives = (within[_leaves(splits)].sum() + np.concatenate([np.cumsum(gains[::-1])[::-1], [0.0]])) / sizes[0]
+    objectives = (within[leaves_of(splits)].sum() + np.concatenate([np.cumsum(gains[::-1])[::-1], [0.0]])) / sizes[0]
     return BisectingTree(splits, sizes, within, objectives)

@@ -375,6 +375,15 @@ def check_forgotten(estimator: Any, n: int, k: int, labels: Any, ages: Any) -> t
     return own.astype(np.int32), ages
 
 
+def check_any_opened(estimator: Any, opened: int) -> None:
+    """There must be a cluster to be near to."""
+    if opened == 0:
+        raise ValueError(
+            f"{type(estimator).__name__}: no cluster is open, as every sample was forgotten or had no direction; "
+            "learn some with partial_fit first."
+        )
+
+
 def check_enough_to_forget(estimator: Any, taken: np.ndarray, counts: np.ndarray) -> None:
     """A cluster cannot give back more samples than it has."""
     if len(short := np.flatnonzero(taken > counts)):

@@ -102,18 +102,14 @@ class BisectingBaseline(_Method, Bisecting):
         self.verbose = verbose
 
 
-def centres_of(composites: np.ndarray, sizes: np.ndarray, cosine: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Centres for ``nearest_centres``, D/n, and their squared norms; under cosine D/|D| and zeros."""
-    lengths = np.linalg.norm(composites, axis=1) if cosine else sizes
-    centres = np.ascontiguousarray(composites) / np.where(lengths > 0, lengths, 1.0)[:, None]
-    return centres, np.zeros(len(centres)) if cosine else np.einsum("rt,rt->r", centres, centres)
+def take_labels(rows: Rows, state: ClusterState, labels: np.ndarray) -> int:
+    """Give all samples that pull new labels at once; returns how many changed. No cluster is left empty.
 
-
-def take_labels(rows: Rows, state: ClusterState, order: np.ndarray, labels: np.ndarray) -> int:
-    """Give the samples of ``order`` new labels, all at once; returns how many changed. No cluster is left empty."""
+    Which sample an empty cluster gets is random, but the same each time: it is no part of the method.
+    """
     before, k = state.labels.copy(), len(state.sizes)
-    state.labels[order] = labels
-    fill_empty(state.labels, rows.pulling, k, np.random.default_rng(int(order[0])))
+    state.labels[rows.pulling] = labels
+    fill_empty(state.labels, rows.pulling, k, np.random.default_rng(0))
     fresh = states.build(rows, state.labels, k)
     for sums, now in zip(state, fresh, strict=True):
         sums[...] = now

@@ -65,7 +65,7 @@ def _shorten(
 ):
     """Bring a vector back to ordinary size, and renew D·D."""
     size = np.sqrt(codebook.sq_composites[r]) if cosine else codebook.scales[r]
-    if size < _LONG:
+    if not size >= _LONG:  # nor where rounding has made D·D negative
         return
     total = 0.0
     for t in range(codebook.composites.shape[1]):

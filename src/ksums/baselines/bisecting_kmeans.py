@@ -10,7 +10,7 @@ from ksums.engines import EngineMaker
 class BisectingKMeans(BisectingBaseline):
     """Bisecting k-means, each split from two random samples of the cluster."""
 
-    rule, start = "nearest", "random-points"
+    rule, start = "lloyd", "random-points"
 
     def _engine(self) -> EngineMaker:
         return LloydEngine

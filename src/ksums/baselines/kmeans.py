@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ksums.baselines._base import Baseline, centres_of, take_labels
+from ksums.baselines._base import Baseline, take_labels
 from ksums.drivers import ANGLE, Driver
 from ksums.engines import EngineMaker, nearest_centres
 from ksums.rows import Rows
+from ksums.seeding import centres_of
 from ksums.state import ClusterState, Limits
 
 
@@ -23,8 +24,9 @@ class LloydEngine:
     def visit(self, order: np.ndarray) -> Iterator[int]:
         """An assignment and the means that follow from it; yields the number of samples that changed cluster."""
         centres = centres_of(self.state.composites, self.state.sizes, self.cosine)
-        labels = nearest_centres(self.rows, self.rows.pulling, *centres, self.n_threads)
-        yield take_labels(self.rows, self.state, self.rows.pulling, labels)
+        yield take_labels(
+            self.rows, self.state, nearest_centres(self.rows, self.rows.pulling, *centres, self.n_threads)
+        )
 
 
 class KMeans(Baseline):
@@ -38,7 +40,7 @@ class KMeans(Baseline):
     1.0
     """
 
-    rule, start = "nearest", "random-points"
+    rule, start = "lloyd", "random-points"
 
     def _engine(self) -> EngineMaker:
         return LloydEngine

@@ -7,10 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from ksums.baselines._base import Baseline, centres_of, take_labels
+from ksums.baselines._base import Baseline, take_labels
 from ksums.drivers import ANGLE, Driver
 from ksums.engines import EngineMaker, nearest_centres
 from ksums.rows import Rows
+from ksums.seeding import centres_of
 from ksums.state import ClusterState, Limits
 
 
@@ -54,7 +55,7 @@ class LVQEngine:
         self.done += 1
         centres = centres_of(self.codebook.composites, self.codebook.scales, self.cosine)
         labels = nearest_centres(self.rows, self.rows.pulling, *centres, self.n_threads)
-        yield take_labels(self.rows, self.state, self.rows.pulling, labels)
+        yield take_labels(self.rows, self.state, labels)
 
 
 class LVQ(Baseline):

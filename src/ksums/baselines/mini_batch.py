@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ksums.baselines._base import Baseline, centres_of, take_labels
+from ksums.baselines._base import Baseline, take_labels
 from ksums.drivers import ANGLE, Driver
 from ksums.engines import EngineMaker, nearest_centres
 from ksums.rows import Rows
+from ksums.seeding import centres_of
 from ksums.state import ClusterState, Limits
 
 
@@ -29,7 +30,7 @@ class MiniBatchEngine:
         centres, _ = centres_of(state.composites, state.sizes, self.cosine)
         # No reassignment of small clusters: it is scikit-learn's own addition, and random.
         self.model: Any = MiniBatchKMeans(
-            k, init=centres.astype(rows.dtype), n_init=1, reassignment_ratio=0, random_state=0
+            k, init=centres.astype(rows.dtype), n_init=1, reassignment_ratio=0, compute_labels=False, random_state=0
         )
 
     def visit(self, order: np.ndarray) -> Iterator[int]:
@@ -41,7 +42,7 @@ class MiniBatchEngine:
             self.model.cluster_centers_.astype(np.float64), np.ones(len(self.state.sizes)), self.cosine
         )
         labels = nearest_centres(self.rows, self.rows.pulling, *centres, self.n_threads)
-        yield take_labels(self.rows, self.state, self.rows.pulling, labels)
+        yield take_labels(self.rows, self.state, labels)
 
 
 class MiniBatch(Baseline):

@@ -128,35 +128,6 @@ def least_score(
     return r
 
 
-@helper
-def visit_row(
-    rule,  # IN
-    state,  # INOUT
-    fast,  # INOUT
-    limits,  # IN
-    block,  # IN
-    row,  # IN     the sample's row in the block
-    products,  # OUT    (padded k,)  work space
-    scores,  # OUT    (padded k,)  work space, infinite beyond k
-    least,  # OUT    (RUN,)       work space
-):
-    """Offer one sample to all clusters; says whether it moved."""
-    src = state.labels[block.ids[row]]
-    weight = block.exact_weights[row]
-    if not may_leave(src, weight, state, limits):
-        return False
-    products_by_rows(block.rows, row, fast.composites, products)
-    from_src = float(products[src]) if src >= 0 else 0.0
-    to_beat = cost_to_beat(rule, src, state, block.exact_sq_norms[row], weight, from_src)
-    score_all(rule, state, fast, limits, block.sq_norms[row], block.weights[row], products, scores)
-    if src >= 0:
-        scores[src] = np.inf
-    dst = least_score(scores, least, to_beat)
-    if dst < 0:
-        return False
-    return reallocate_if_better(rule, to_beat, block, row, src, dst, from_src, float(products[dst]), state, fast)
-
-
 @kernel
 def rows_block(
     rule,  # IN
@@ -164,15 +135,29 @@ def rows_block(
     fast,  # INOUT
     limits,  # IN
     block,  # IN
-    count,  # IN     real rows in the block
+    order,  # IN     rows of the block, in the order of their turns
     products,  # OUT    (padded k,)  work space
     scores,  # OUT    (padded k,)  work space, infinite beyond k
     least,  # OUT    (RUN,)       work space
 ):
-    """All samples of a block in order; returns the number of moves."""
+    """Samples of a block in a given order; returns the number of moves."""
     moves = 0
-    for row in range(count):
-        moves += visit_row(rule, state, fast, limits, block, row, products, scores, least)
+    for turn in range(order.shape[0]):  # the body is no helper: handing all these arrays over would take longer than it
+        row = order[turn]
+        src = state.labels[block.ids[row]]
+        weight = block.exact_weights[row]
+        if not may_leave(src, weight, state, limits):
+            continue
+        products_by_rows(block.rows, row, fast.composites, products)
+        from_src = float(products[src]) if src >= 0 else 0.0
+        to_beat = cost_to_beat(rule, src, state, block.exact_sq_norms[row], weight, from_src)
+        score_all(rule, state, fast, limits, block.sq_norms[row], block.weights[row], products, scores)
+        if src >= 0:
+            scores[src] = np.inf
+        dst = least_score(scores, least, to_beat)
+        if dst >= 0:
+            from_dst = float(products[dst])
+            moves += reallocate_if_better(rule, to_beat, block, row, src, dst, from_src, from_dst, state, fast)
     return moves
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ksums.drivers import ANGLE, COSINE, LENGTH, PAIRWISE
-from ksums.engines._direct_kernels import visit_row
+from ksums.engines._direct_kernels import rows_block
 from ksums.engines._jit import helper, kernel
 from ksums.engines._score_kernels import refresh_all
 
@@ -18,6 +18,28 @@ class Stop(NamedTuple):
     tol: float
     patience: int
     monotone: bool
+
+
+@helper
+def _random(
+    seed,  # INOUT  (1,)  uint64
+):
+    """64 random bits: splitmix64, of which this file needs no more than that it is fast and mixes well."""
+    seed[0] += np.uint64(0x9E3779B97F4A7C15)
+    bits = seed[0]
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+@helper
+def _shuffle(
+    order,  # INOUT  (n,)
+    seed,  # INOUT  (1,)  uint64
+):
+    for last in range(order.shape[0] - 1, 0, -1):
+        other = np.int64(((_random(seed) >> np.uint64(32)) * np.uint64(last + 1)) >> np.uint64(32))
+        order[last], order[other] = order[other], order[last]
 
 
 @helper
@@ -68,8 +90,10 @@ def resident_passes(
     limits,  # IN
     stop,  # IN
     block,  # IN     all rows
-    orders,  # IN     (passes of this call, n)
+    order,  # INOUT  (n,)  of the last pass
+    seed,  # INOUT  (1,)  uint64
     passes,  # IN     done before
+    stop_after,  # IN     most passes to have done after this call
     moves,  # INOUT  (max_iter,)
     values,  # INOUT  (max_iter,)  the objective after each pass
     best,  # INOUT  (1,)         the least of them
@@ -80,10 +104,9 @@ def resident_passes(
 ):
     """Some more passes; returns how many are done in all, and whether the fit has settled."""
     refresh_all(rule, state, fast)
-    for p in range(orders.shape[0]):
-        moved = 0
-        for j in range(orders.shape[1]):
-            moved += visit_row(rule, state, fast, limits, block, orders[p, j], products, scores, least)
+    while passes < stop_after:
+        _shuffle(order, seed)
+        moved = rows_block(rule, state, fast, limits, block, order, products, scores, least)
         _renew_sq_composites(state)
         refresh_all(rule, state, fast)
         value = _objective(rule, state)

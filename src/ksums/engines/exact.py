@@ -80,6 +80,7 @@ class ExactEngine:
         self._panels = self._make_panels() if self.kernel == "panels" else None
         self._block_length = self._choose_block_length()
         self.block = None if rows.is_sparse else self._make_block()
+        self._turns = np.arange(self._block_length)
 
     # ------------------------------------------------------------------------------------ a pass
     def visit(self, order: np.ndarray) -> Iterator[int]:
@@ -99,7 +100,7 @@ class ExactEngine:
             return int(sparse_block(*self.arguments, self._read_sparse(ids), *self.work))
         block, count = self.fill_block(ids), len(ids)
         if self.kernel == "rows":
-            return int(rows_block(*self.arguments, block, count, *self.work))
+            return int(rows_block(*self.arguments, block, self._turns[:count], *self.work))
         if self.kernel == "columns":
             return int(columns_block(*self.arguments, block, count, self._columns, *self.work))
         panels = (block, count, self._tile, self._panels)

@@ -14,6 +14,7 @@ from ksums.engines._threads import (
     is_closed,
     next_piece,
     open_round,
+    pause,
     share,
     thread_pool,
     wait_for_round,
@@ -83,10 +84,13 @@ def _nearest_block(
     pieces = -(-count // width)
     if thread == 0:
         open_round(1, pieces, threads, board)
-    ticket = np.int64(0)
-    while ticket >= 0 and not is_closed(board):
+    spins, ticket = 0, np.int64(0)
+    while not is_closed(board) and (thread > 0 or ticket >= 0):
         ticket = next_piece(thread, threads, pieces, board)
-        if ticket >= 0:
+        if ticket < 0:
+            spins += 1
+            pause(spins)
+        else:
             first = (ticket & PIECE) * width
             _nearest_panel(first, rows, count, centres, coefficients, nothing, every, panel, scores, minima, labels)
             finish_piece(board)

@@ -18,7 +18,7 @@ from ksums.engines.exact import ExactEngine
 from ksums.rows import Rows
 from ksums.state import ClusterState, no_limits
 
-_PASSES_A_CALL = 8
+_VISITS = 1 << 20  # in one call, some tenths of a second: only between calls can Ctrl-C be heard
 
 
 class Settled(NamedTuple):
@@ -46,18 +46,39 @@ def settle(
 
     ``rows`` is a small part of dense data (``rows.part_of``), whose X are the finished rows.
     """
-    state = states.build(rows, labels, k)
+    state = _state_of(rows, labels, k)
     engine = _Resident(rows, state, driver, no_limits(k), kernel="rows")
     stop = Stop(float(tol), driver.patience, driver.monotone)
     moves, values = np.zeros(max_iter, np.int64), np.zeros(max_iter)
     best, best_labels = np.array([driver.value(state)]), state.labels.copy()
     passes, settled = 0, False
+    order, seed = np.arange(rows.n), np.array([rng.integers(2**63)], np.uint64)
     while passes < max_iter and not settled:
-        orders = np.tile(np.arange(rows.n), (min(_PASSES_A_CALL, max_iter - passes), 1))
-        rng.permuted(orders, axis=1, out=orders)
+        until = min(max_iter, passes + max(1, _VISITS // rows.n))
         passes, settled = resident_passes(
-            *engine.arguments, stop, engine.block, orders, passes, moves, values, best, best_labels, *engine.work
+            *engine.arguments,
+            stop,
+            engine.block,
+            order,
+            seed,
+            passes,
+            until,
+            moves,
+            values,
+            best,
+            best_labels,
+            *engine.work,
         )
     if not driver.monotone and (state.labels != best_labels).any():
-        state = states.build(rows, best_labels, k)
+        state = _state_of(rows, best_labels, k)
     return Settled(state, float(best[0]), passes, int(moves.sum()))
+
+
+def _state_of(rows: Rows, labels: np.ndarray, k: int) -> ClusterState:
+    """``state.build`` for rows that are at hand and all pull."""
+    members = (labels == np.arange(k)[:, None]) * rows.weights_of(rows.pulling)
+    composites = members @ rows.X.astype(np.float64, copy=False)
+    sums = (composites, members.sum(axis=1), np.bincount(labels, minlength=k), members @ rows.sq_norms, np.empty(k))
+    state = ClusterState(labels.astype(np.int32), *sums)
+    states.renew_sq_composites(state)
+    return state

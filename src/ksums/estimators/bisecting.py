@@ -35,7 +35,7 @@ class Bisecting(Clusterer):
         return 1  # n_init is the number of tries for each split
 
     def _records(self) -> int:
-        return max(1, int(self.n_clusters) - 1 + self._refinement())
+        return max(1, int(self.n_clusters) - 1) + self._refinement()
 
     def _run(self, rows: Rows, task: Task) -> BisectingRun:  # type: ignore[override]
         plan = Plan(
@@ -102,7 +102,8 @@ class Bisecting(Clusterer):
     def cut(self, n_clusters):
         """Labels of the training rows with fewer clusters: those after the first ``n_clusters`` − 1 splits.
 
-        Without ``refine`` they are the labels of a fit with that ``n_clusters`` and the same ``random_state``.
+        Without ``refine`` they are the labels of a fit with that ``n_clusters`` and the same ``random_state`` (but for
+        rows of weight 0, which belong to the nearest of all clusters).
         """
         check_is_fitted(self)
         validation.check_cut(self, n_clusters, self.tree_.n_clusters)
@@ -111,8 +112,8 @@ class Bisecting(Clusterer):
     def linkage(self):
         """The tree as a linkage matrix (k − 1, 4) for ``scipy.cluster.hierarchy.dendrogram``; a leaf is a cluster.
 
-        A merge is drawn as high as the merged cluster's own sum of squared distances (``tree_.within``). Rows are in
-        the order of these heights; the last column counts clusters.
+        A merge is drawn as high as the merged cluster's share of the objective (``tree_.within``): by default its sum
+        of squared distances to the mean. Rows are in the order of these heights; the last column counts clusters.
         """
         check_is_fitted(self)
         return self.tree_.linkage()
@@ -131,7 +132,8 @@ class BisectingKSums(Bisecting):
         Number of clusters k.
 
     objective, metric, rule, init, n_threads, random_state, callbacks, verbose
-        As in :class:`KSums`; ``rule`` and ``init`` are those of each split. ``init`` is a name.
+        As in :class:`KSums`; ``rule`` and ``init`` are those of each split. ``init`` is a name; ``"auto"`` splits a
+        sample of a large cluster first (10,000 rows) and starts from that.
 
     strategy : {"loosest", "largest"}, default="loosest"
         Which cluster is split next: the one with the largest share of the objective (sum of squared distances to the
@@ -159,7 +161,7 @@ class BisectingKSums(Bisecting):
     n_iter_ : int
         Number of records.
     converged_ : bool
-        Whether all splits were made.
+        Whether the fit ran to its end: it was neither interrupted nor stopped by a callback before.
 
     Examples
     --------

@@ -116,6 +116,7 @@ class Sequential(Centred):
         """Take rows out again, as if they had never been learnt: sums, sizes and measures are those without them.
 
         What other samples did in the meantime stays. A cluster that loses its last sample is open to the next new one.
+        So is, with a ``half_life``, one whose other samples are so old that they weigh nothing beside those taken out.
 
         Parameters
         ----------
@@ -131,6 +132,7 @@ class Sequential(Centred):
         X = self._check_new(X)
         weights = validation.check_weights(self, sample_weight, X.shape[0])
         stream = self._stream
+        validation.check_same_stream(self, self._identity(), stream.identity)
         own, ages = validation.check_forgotten(self, X.shape[0], len(stream.state.sizes), labels, ages)
         sums = stream.sums_of(X, own, weights, ages)
         validation.check_enough_to_forget(self, sums.counts, stream.state.counts)
@@ -224,12 +226,17 @@ class Sequential(Centred):
         return states.ClusterState(state.labels, *(sums[opened] for sums in state[1:]))
 
     # ----------------------------------------------------------------------------------- after fitting
-    def _nearest(self, X: Matrix, ids: np.ndarray, centres: np.ndarray, n_threads: int) -> np.ndarray:
+    def _opened_clusters(self) -> np.ndarray:
         opened = np.flatnonzero(self._stream.state.counts)
+        validation.check_any_opened(self, len(opened))
+        return opened
+
+    def _nearest(self, X: Matrix, ids: np.ndarray, centres: np.ndarray, n_threads: int) -> np.ndarray:
+        opened = self._opened_clusters()
         return opened.astype(np.int32)[super()._nearest(X, ids, centres[opened], n_threads)]
 
     def _distances(self, X: Matrix, centres: np.ndarray) -> np.ndarray:
-        opened = np.flatnonzero(self._stream.state.counts)
+        opened = self._opened_clusters()
         known = super()._distances(X, centres[opened])
         distances = np.full((X.shape[0], len(centres)), np.inf, known.dtype)
         distances[:, opened] = known
@@ -255,8 +262,9 @@ class SequentialKSums(Sequential):
         As in :class:`KSums`.
 
     half_life : float, default=None
-        For streams that drift: a sample that came so many samples ago counts half. Clusters that get nothing for many
-        half-lives fade, and the next sample that is far from all others takes one over. None: all count the same.
+        For streams that drift: a sample that came so many samples ago counts half. A cluster that gets nothing for many
+        half-lives fades until it costs less to join than any other, and starts anew with the next sample. So take a
+        half-life of many times k. None: all count the same.
 
     shuffle : bool, default=False
         Whether ``fit`` takes the rows in random order. ``partial_fit`` takes them as they come.
