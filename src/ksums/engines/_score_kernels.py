@@ -283,7 +283,18 @@ def finish_score(
             scores[r, j] = length_score(b, c, weights[first + j], scores[r, j])
     elif rule.kind == WEIGHTED:
         for j in range(lanes):
-            scores[r, j] = weighted_score(a, b, c, rule.p, sq_norms[first + j], weights[first + j], scores[r, j])
+            scores[r, j] = fma(-b, scores[r, j], sq_norms[first + j] + c)
+        # One loop for each rule that has a name: with the choice inside, LLVM makes no vectors of it.
+        if rule.p == 1.0:
+            for j in range(lanes):
+                scores[r, j] = a / (a + weights[first + j]) * scores[r, j]
+        elif rule.p == 2.0:
+            for j in range(lanes):
+                ratio = a / (a + weights[first + j])
+                scores[r, j] = ratio * ratio * scores[r, j]
+        elif rule.p != 0.0:
+            for j in range(lanes):
+                scores[r, j] = power(a / (a + weights[first + j]), rule.p) * scores[r, j]
     room = limits.high[r] - state.sizes[r]
     if room < rule.heaviest:
         for j in range(lanes):
