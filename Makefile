@@ -30,6 +30,7 @@ bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python benchmarks/documents.py
 	$(BIN)/python benchmarks/bisecting.py
 	$(BIN)/python benchmarks/sequential.py
+	$(BIN)/python benchmarks/busy.py
 
 clean:
 	rm -rf .venv demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

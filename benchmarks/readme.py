@@ -255,6 +255,33 @@ def sequential() -> list[str]:
     ]
 
 
+def busy() -> list[str]:
+    found = results("busy")
+    given = found["results"]
+    rows = [
+        ["method", "busy processes", "threads", "time / one thread alone", "the most of them", "E_m", "memory added"]
+    ]
+    rows += [
+        [
+            row["method"],
+            str(row["busy processes"]),
+            str(row["threads"]),
+            f"{row['time / one thread alone']:.2f}",
+            f"{row['most / one thread alone']:.2f}",
+            f"{row['E_m']:.2f}",
+            f"{row['added MB']:.0f} MB",
+        ]
+        for row in given["rows"]
+    ]
+    return [
+        f"Other processes on the {found['machine']['cores']} cores: {given['data']} ({given['n']} × {given['d']}), "
+        f"k = {given['k']}, {given['passes']} passes, median and most of {given['times']} fits (`busy.py`). Where the "
+        "cores are taken, `n_threads=1` is faster:",
+        "",
+        *markdown(rows),
+    ]
+
+
 def first_call() -> list[str]:
     rows = [["n × d, k", "type", "process", "import, s", "first fit, s", "next fit, s", "peak", "E_m"]]
     rows += [
@@ -273,7 +300,7 @@ def first_call() -> list[str]:
 
 def main() -> int:
     stale = False
-    own = [speed, defaults, documents, bisecting, sequential, first_call]
+    own = [speed, busy, defaults, documents, bisecting, sequential, first_call]
     for path, parts in ((HERE.parent / "README.md", [quality]), (HERE / "README.md", own)):
         text = path.read_text()
         before, _, rest = text.partition(START)

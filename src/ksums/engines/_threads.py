@@ -2,10 +2,10 @@
 
 The work comes in rounds of pieces. Thread 0 opens a round, and every thread claims one piece after the other from a
 board of counters, its own share first; thread 0 goes on when all pieces are done. The share of a thread that has no
-core to run on is done by the others: one waits at most for a piece that has been begun. (With barriers, a second
-process on the machine made a fit twenty times slower.) Numba's parallel loops start and end a parallel region for each
-round, which costs more than the few tens of microseconds of work in one here, take twice as long to compile, and bring
-a threading layer that does not survive a fork.
+core to run on is done by the others: one waits at most for a piece that has been begun. (With barriers, a busy machine
+could make a fit many times slower; ``benchmarks/busy.py`` shows what is left of that.) Numba's parallel loops start and
+end a parallel region for each round, which costs more than the few tens of microseconds of work in one here, take twice
+as long to compile, and bring a threading layer that does not survive a fork.
 """
 
 from __future__ import annotations
