@@ -1,7 +1,7 @@
 """What several tests need: states made by hand, and passes in a given order."""
 
 from ksums import state as states
-from ksums.drivers import driver_for
+from ksums.drivers import driver_for, relaxed
 from ksums.engines.exact import ExactEngine
 from ksums.engines.reference import ReferenceEngine
 from ksums.rows import prepare
@@ -19,13 +19,21 @@ RULES = [
 DIRECTION_RULES = [("distortion", "ikm"), ("distortion", "nearest")]  # of the baselines, for cosine
 EVERY_RULE = [(*rule, metric) for rule in RULES for metric in ("l2", "cosine")]
 EVERY_RULE += [(*rule, "cosine") for rule in DIRECTION_RULES]
+ANNEALED = ("annealed", 5.5)  # a pass of annealing: large clusters are relaxed by 5.5, small ones by less
+EVERY_RULE += [(objective, ANNEALED, metric) for objective in ("distortion", "pairwise") for metric in ("l2", "cosine")]
+
+
+def driver_of(objective, metric, rule):
+    if isinstance(rule, tuple):
+        return relaxed(driver_for(objective, metric, rule[0]), rule[1])
+    return driver_for(objective, metric, rule)
 
 
 def engine_for(X, labels, k, *, objective="distortion", rule="hartigan", metric="l2", weights=None, limits=None,
                kernel=None, n_threads=1, reference=False):  # fmt: skip
     rows = prepare(X, metric, weights)
     state = states.build(rows, labels, k)
-    driver = driver_for(objective, metric, rule)
+    driver = driver_of(objective, metric, rule)
     limits = limits or no_limits(k)
     if reference:
         return ReferenceEngine(rows, state, driver, limits)

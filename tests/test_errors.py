@@ -17,7 +17,7 @@ PARAMETERS = [
     ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
     ({"objective": "sse"}, "objective must be one of 'distortion', 'pairwise'; got 'sse'"),
     ({"metric": "euclid"}, "metric must be one of 'l2', 'cosine'; got 'euclid'"),
-    ({"rule": "lloyd"}, "rule must be one of .* or a number p >= 0; got 'lloyd'"),
+    ({"rule": "lloyd"}, "rule must be one of .* a number p >= 0, .*; got 'lloyd'"),
     ({"rule": -1.0}, "rule must be"),
     ({"rule": np.nan}, "rule must be"),
     ({"rule": "hartigan", "objective": "pairwise"}, "rule='hartigan' has no meaning for objective='pairwise'"),

@@ -22,7 +22,7 @@ def X(rng):
 
 
 def test_stops_when_nobody_moves(X):
-    model = KSums(20, tol=0, max_iter=500, random_state=0).fit(X)
+    model = KSums(20, rule="hartigan", tol=0, max_iter=500, random_state=0).fit(X)
     assert model.converged_
     assert model.history_[-1].moves == 0
     assert all(record.moves > 0 for record in model.history_[:-1])
@@ -193,7 +193,7 @@ def test_scikit_learns_protocol(way, X):
 
 def test_several_runs_are_tasks_of_their_own(X):
     recorder = Recorder()
-    KSums(5, n_init=2, max_iter=2, tol=0, callbacks=[recorder], random_state=0).fit(X)
+    KSums(5, rule="hartigan", n_init=2, max_iter=2, tol=0, callbacks=[recorder], random_state=0).fit(X)
     run = ["begin run", *["begin pass", "end pass"] * 2, "end run"]
     assert recorder.events == ["setup", "begin fit", *run, *run, "end fit", "teardown"]
 
@@ -222,7 +222,7 @@ def test_a_callback_that_fails_fails_the_fit_and_is_torn_down(X):
 
 def test_scikit_learns_own_callbacks(X, capsys):
     monitor = ScoringMonitor(scoring=lambda estimator, X, y: estimator.score(X))
-    model = KSums(5, max_iter=3, tol=0, random_state=0).set_callbacks(monitor, ProgressBar()).fit(X)
+    model = KSums(5, rule="hartigan", max_iter=3, tol=0, random_state=0).set_callbacks(monitor, ProgressBar()).fit(X)
     scores = [row for row in monitor.get_logs(select="most_recent").data if row["task_name"] == "pass"]
     assert len(scores) == model.n_iter_
     assert "KSums" in capsys.readouterr().out
@@ -230,7 +230,7 @@ def test_scikit_learns_own_callbacks(X, capsys):
 
 # -------------------------------------------------------------------------------------------- progress
 def test_plain_lines_where_nobody_looks(X, capsys):
-    model = KSums(5, verbose=1, max_iter=3, tol=0, random_state=0).fit(X)
+    model = KSums(5, rule="hartigan", verbose=1, max_iter=3, tol=0, random_state=0).fit(X)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == model.n_iter_
     assert re.fullmatch(r"KSums: pass 1, objective [\d.]+, \d+ moves, [\d.]+ s", lines[0])
@@ -238,7 +238,7 @@ def test_plain_lines_where_nobody_looks(X, capsys):
 
 def test_a_bar_on_a_terminal(X, capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    KSums(5, verbose=1, n_init=2, max_iter=3, tol=0, random_state=0).fit(X)
+    KSums(5, rule="hartigan", verbose=1, n_init=2, max_iter=3, tol=0, random_state=0).fit(X)
     shown = capsys.readouterr().err
     assert "KSums" in shown
     assert "moves" in shown

@@ -48,9 +48,9 @@ def test_k_means_plus_plus_draws_by_weight(rng):
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
 def test_given_centres_and_given_labels(kind, metric, blobs):
     centres = blobs[::60] * (3 if metric == "cosine" else 1)
-    labels = KSums(5, init=centres, metric=metric, max_iter=1, random_state=0).fit(kind(blobs)).labels_
+    labels = KSums(5, init=centres, metric=metric, rule="hartigan", max_iter=1, random_state=0).fit(kind(blobs)).labels_
     np.testing.assert_array_equal(labels, np.repeat(np.arange(5), 60))
-    again = KSums(5, init=labels, metric=metric, random_state=0).fit(kind(blobs))
+    again = KSums(5, init=labels, metric=metric, rule="hartigan", random_state=0).fit(kind(blobs))
     assert again.n_iter_ == 1
     assert again.history_[0].moves == 0
 

@@ -87,7 +87,8 @@ def test_cosine_by_hand():
 @pytest.mark.parametrize("objective", ["distortion", "pairwise"])
 @pytest.mark.parametrize("engine", ["reference", "exact"])
 def test_the_estimator(objective, engine):
-    model = KSums(2, objective=objective, engine=engine, init=START, random_state=0).fit(X)
+    rule = "hartigan" if objective == "distortion" else "paper"
+    model = KSums(2, objective=objective, rule=rule, engine=engine, init=START, random_state=0).fit(X)
     assert model.labels_.tolist() == END
     assert model.sizes_.tolist() == [3, 3]
     assert model.composites_.ravel().tolist() == [6, 36]

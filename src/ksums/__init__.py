@@ -1,6 +1,7 @@
 """ksums: clustering by moving one sample at a time. The clustering to take instead of k-means."""
 
 from ksums import baselines, metrics
+from ksums.annealing import Annealed
 from ksums.estimators import BisectingKSums, KSums, SequentialKSums
 from ksums.history import PassRecord, history_frame
 from ksums.methods import METHODS
@@ -10,6 +11,7 @@ __all__ = [
     "KSums",
     "BisectingKSums",
     "SequentialKSums",
+    "Annealed",
     "METHODS",
     "PassRecord",
     "baselines",

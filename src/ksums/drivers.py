@@ -35,10 +35,12 @@ all move together; ``ikm`` brings the mean cosine distance down with every move 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ksums import state as states
+from ksums.annealing import MEMBERS_PER_RELAXATION
 from ksums.state import ClusterState
 
 FAMILY, PAIRWISE, COSINE, ANGLE, LENGTH = 0, 1, 2, 3, 4
@@ -49,6 +51,9 @@ VANISHED = 1e-6
 
 ROUNDING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 """How much of the terms of a cost may be rounding, by the arithmetic it was computed in."""
+
+UNBOUNDED = 1e9
+"""Exponents are the same for clusters of any size."""
 
 RULES = {
     "online": (0.0, 0.0),
@@ -66,12 +71,13 @@ class Driver:
     kind: int
     p: float = 0.0
     q: float = 0.0
+    per_sample: float = UNBOUNDED  # p and q of a cluster of m samples are at most this times m, or 1
     lloyd: bool = False  # all samples of a pass are decided on one state, so that no pass raises the objective
 
     @property
     def monotone(self) -> bool:
         """Whether no single move ever raises the objective."""
-        return self.kind in (PAIRWISE, LENGTH) or (self.kind == FAMILY and self.p == self.q == 1.0)
+        return self.kind in (PAIRWISE, LENGTH, FAMILY) and self.p == self.q == 1.0
 
     @property
     def steady(self) -> bool:
@@ -94,12 +100,15 @@ _MEASURES = {"distortion": states.distortion, "pairwise": states.pairwise, "angl
 def driver_for(objective: str, metric: str, rule: str | float) -> Driver:
     """The driver behind valid parameters of ``KSums``, or of a baseline."""
     if objective == "pairwise":
-        return Driver(objective, PAIRWISE)
+        relaxation = 1.0 if isinstance(rule, str) else float(rule)
+        return Driver(objective, PAIRWISE, relaxation, relaxation)
     if rule == "ikm":
-        return Driver("angle", LENGTH)
+        return Driver("angle", LENGTH, 1.0, 1.0)
     if rule in ("nearest", "lloyd"):
         kind = Driver("angle", ANGLE) if metric == "cosine" else Driver(objective, FAMILY)
         return replace(kind, lloyd=rule == "lloyd")
+    if rule == "annealed":
+        return driver_for(objective, metric, "ikm" if metric == "cosine" else "hartigan")
     if rule == "auto":
         rule = "paper" if metric == "cosine" else "hartigan"
     if rule == "paper" and metric == "cosine":
@@ -108,19 +117,31 @@ def driver_for(objective: str, metric: str, rule: str | float) -> Driver:
     return Driver(objective, FAMILY, p, q)
 
 
+def relaxed(driver: Driver, relaxation: float) -> Driver:
+    """The driver for a pass of annealing."""
+    return replace(driver, p=relaxation, q=relaxation, per_sample=1.0 / MEMBERS_PER_RELAXATION)
+
+
+def relaxation_of(driver: Driver, exponent: float, counts: Any) -> Any:
+    """The exponent for clusters of so many samples: min(p, max(1, per_sample · m))."""
+    return np.minimum(exponent, np.maximum(1.0, driver.per_sample * counts))
+
+
 def stay_cost(driver: Driver, x: np.ndarray, weight: float, state: ClusterState, src: int) -> float:
     """Cost of sample x in its own cluster ``src``, whose composite and size include it."""
     composite, n = state.composites[src], state.sizes[src]
+    q = relaxation_of(driver, driver.q, state.counts[src])
     if driver.kind == PAIRWISE:
-        return float(n * (x @ x) - 2 * (x @ composite) + state.norm_sums[src])
+        m = float(state.counts[src])
+        return float((m / (m - 1)) ** (q - 1) * (n * (x @ x) - 2 * (x @ composite) + state.norm_sums[src]))
     sq_length = composite @ composite
     if driver.kind == COSINE:
         return float(-(x @ composite) / np.sqrt(sq_length)) if sq_length > VANISHED * weight**2 else 0.0
     if driver.kind == ANGLE:
         return float(-(x @ composite) / np.sqrt(sq_length)) if sq_length > (VANISHED * n) ** 2 else 0.0
     if driver.kind == LENGTH:
-        return float(np.linalg.norm(composite - weight * x) - np.sqrt(sq_length))
-    return float((n / (n - weight)) ** driver.q * np.sum((x - composite / n) ** 2))
+        return float(np.linalg.norm(composite - q * weight * x) - np.sqrt(sq_length)) / q
+    return float((n / (n - weight)) ** q * np.sum((x - composite / n) ** 2))
 
 
 def rounding_margin(driver: Driver, x: np.ndarray, state: ClusterState, src: int) -> float:
@@ -138,8 +159,10 @@ def rounding_margin(driver: Driver, x: np.ndarray, state: ClusterState, src: int
 def join_costs(driver: Driver, x: np.ndarray, weight: float, state: ClusterState) -> np.ndarray:
     """Cost of sample x in each cluster, supposing it joins; the entry of its own cluster means nothing."""
     composites, n = state.composites, state.sizes
+    p = relaxation_of(driver, driver.p, state.counts)
     if driver.kind == PAIRWISE:
-        return n * (x @ x) - 2 * (composites @ x) + state.norm_sums
+        m = state.counts
+        return (m / (m + 1)) ** (p - 1) * (n * (x @ x) - 2 * (composites @ x) + state.norm_sums)
     if driver.kind == COSINE:
         joined = composites + weight * x
         before, after = np.sum(composites**2, axis=1) + weight**2, np.sum(joined**2, axis=1)
@@ -148,10 +171,9 @@ def join_costs(driver: Driver, x: np.ndarray, weight: float, state: ClusterState
     if driver.kind in (ANGLE, LENGTH):
         lengths = np.linalg.norm(composites, axis=1)
         if driver.kind == LENGTH:
-            return lengths - np.linalg.norm(composites + weight * x, axis=1)
+            return (lengths - np.linalg.norm(composites + np.outer(p, weight * x), axis=1)) / p
         return -np.divide(composites @ x, lengths, out=np.zeros(len(n)), where=lengths > VANISHED * n)
-    shrink = (n / (n + weight)) ** driver.p
-    return shrink * np.sum((x - composites / n[:, None]) ** 2, axis=1)
+    return (n / (n + weight)) ** p * np.sum((x - composites / n[:, None]) ** 2, axis=1)
 
 
 def block_costs(
@@ -167,6 +189,7 @@ def block_costs(
     n, length_sq = state.sizes, state.sq_composites
     rows, w = np.arange(len(own)), weights[:, None]
     if driver.kind == PAIRWISE:
+        assert driver.monotone, "exchanges follow the exact rule"
         join = n * sq_norms[:, None] - 2 * products + state.norm_sums
         return join[rows, own], join
     tiny = np.finfo(float).tiny
@@ -179,4 +202,5 @@ def block_costs(
         return stay, join
     distances = sq_norms[:, None] - 2 * products / n + length_sq / n**2
     alone = np.maximum(n[own] - weights, tiny)  # the last of a cluster: its cost is not asked for
-    return (n[own] / alone) ** driver.q * distances[rows, own], (n / (n + w)) ** driver.p * distances
+    p, q = relaxation_of(driver, driver.p, state.counts), relaxation_of(driver, driver.q, state.counts[own])
+    return (n[own] / alone) ** q * distances[rows, own], (n / (n + w)) ** p * distances

@@ -110,7 +110,7 @@ def _exchange(rows: Rows, state: ClusterState, driver: Driver, limits: Limits, i
 def _profit(driver: Driver, x: np.ndarray, weight: float, state: ClusterState, src: int, dst: int) -> float:
     """What moving x is worth, less what may be rounding."""
     only = slice(dst, dst + 1)
-    joined = state._replace(composites=state.composites[only], sizes=state.sizes[only], norm_sums=state.norm_sums[only])
+    joined = ClusterState(state.labels, *(sums[only] for sums in state[1:]))
     profit = stay_cost(driver, x, weight, state, src) - float(join_costs(driver, x, weight, joined)[0])
     return weight * (profit - rounding_margin(driver, x, state, src))
 

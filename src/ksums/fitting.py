@@ -1,23 +1,35 @@
-"""The loop around the passes: order, pass, record, stop, keep the best; and restarts."""
+"""The loop around the passes: order, pass, record, stop, keep the best; annealing, search and restarts."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ksums import checks
 from ksums import state as states
-from ksums.drivers import Driver
-from ksums.engines import Engine, EngineMaker
+from ksums.annealing import Annealed, relaxations
+from ksums.drivers import Driver, relaxed
+from ksums.effort import Effort, Round
+from ksums.engines import Engine, EngineMaker, RelaxingEngine, merge_split
 from ksums.exchange import exchange_pass
-from ksums.history import PassRecord
+from ksums.history import PassRecord, passes_of
 from ksums.rows import Rows
 from ksums.seeding import first_labels
 from ksums.state import ClusterState, Limits, no_limits
+
+if TYPE_CHECKING:
+    from ksums.engines.merge_split import MergeSplit
+
+_SHARE_OF_PASSES = 0.4  # of max_iter that annealing may take,
+_SHARE_OF_TIME = 0.3  # and of the seconds, where these are limited
+_LEAST_ANNEALING = 5  # passes; it takes fewer only if max_iter is small
+_BEFORE_SEARCH = 3  # passes at p = 1: the search begins near an optimum, and the passes after it end in one
+_RECORDS_OF_SEARCH = 10
+_KEPT_FOR_THE_END = 0.1  # of the seconds: the passes after the search
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,9 @@ class Plan:
     n_threads: int
     limits: Limits | None = None
     deadline: float = np.inf  # by time.perf_counter()
+    annealed: Annealed | None = None
+    search: bool = False  # merge–split trials
+    effort: Effort | None = None  # of both
 
 
 @dataclass
@@ -84,6 +99,11 @@ class Silence:
         return False
 
 
+def most_records(max_iter: int, search: bool) -> int:
+    """The most records that a run can leave."""
+    return max_iter + (_RECORDS_OF_SEARCH if search else 0)
+
+
 def fit(rows: Rows, plan: Plan, seeds: list[int], listener: Listener) -> Run:
     """The best of several runs. After the deadline, or after Ctrl-C, no other is started."""
     best: Run | None = None
@@ -107,92 +127,222 @@ def fit(rows: Rows, plan: Plan, seeds: list[int], listener: Listener) -> Run:
 
 
 def fit_once(rows: Rows, plan: Plan, rng: np.random.Generator, listener: Listener) -> Run:
-    """Algorithm 1: from first labels, pass after pass, until a stop rule holds.
+    """From first labels: annealing and search where planned, and Algorithm 1, pass after pass, until a stop rule holds.
 
     Interrupted by Ctrl-C, it returns what it has.
     """
-    started = time.perf_counter()
-    k, driver = plan.k, plan.driver
-    labels = first_labels(plan.init, rows, k, plan.metric, plan.limits, rng, plan.n_threads)
-    run = Run(states.build(rows, labels, k))
-    _keep_best(run, driver, driver.value(run.state))
-    engine = plan.make_engine(rows, run.state, driver, plan.limits or no_limits(k), plan.n_threads)
+    course = _Course(rows, plan, rng, listener)
     try:
-        while len(run.records) < plan.max_iter:
-            listener.pass_begins()
-            order = rows.pulling[rng.permutation(len(rows.pulling))]
-            moves, whole = 0, True
-            try:
-                for moved in _pass(engine, rows, run.state, plan, order):
-                    moves += moved
-                    if time.perf_counter() > plan.deadline:
-                        whole = False
-                        break
-            except KeyboardInterrupt:  # the labels are whole at any time; the sums perhaps not
-                run.state = states.build(rows, run.state.labels, k)
-                run.interrupted = True
-            states.renew_sq_composites(run.state)
-            _record(run, rows, driver, moves, started)
-            run.converged = whole and not run.interrupted and (moves == 0 or _settled(run, plan))
-            if run.interrupted or listener.pass_ends(run) or run.converged or time.perf_counter() > plan.deadline:
-                break
+        for annealing, comparisons in course.rounds():
+            if plan.annealed is not None:
+                course.anneal(plan.annealed, annealing)
+            if plan.search:
+                course.settle(_BEFORE_SEARCH)
+                course.search(comparisons)
+        course.settle(plan.max_iter)
     except KeyboardInterrupt:
-        run.interrupted = True
-    return run
+        course.run.interrupted = True
+    return course.run
 
 
-def _pass(engine: Engine, rows: Rows, state: ClusterState, plan: Plan, order: np.ndarray) -> Iterator[int]:
-    """Each sample once in order; then, under size limits, exchanges. Yields the number of moves now and then."""
-    check = checks.switched_on()
-    before = state.labels.copy()
-    yield from engine.visit(order)
-    states.renew_sq_composites(state)
-    if check:
-        checks.check_state(rows, state, plan.limits)
-        checks.check_pass(rows, before, state, order, plan.driver)
-    if plan.limits is None:
-        return
-    before[:], objective = state.labels, plan.driver.value(state)
-    try:
-        yield exchange_pass(rows, state, plan.driver, plan.limits, plan.deadline)
-    except KeyboardInterrupt:  # between the two moves of an exchange the limits do not hold
-        state.labels[:] = before
-        raise
-    if check:
+class _Course:
+    """One run under way."""
+
+    def __init__(self, rows: Rows, plan: Plan, rng: np.random.Generator, listener: Listener) -> None:
+        self.started = time.perf_counter()
+        self.rows, self.plan, self.rng, self.listener = rows, plan, rng, listener
+        self.stopped = False
+        self.limits = plan.limits or no_limits(plan.k)
+        labels = first_labels(plan.init, rows, plan.k, plan.metric, plan.limits, rng, plan.n_threads)
+        self.run = Run(states.build(rows, labels, plan.k))
+        self.driven_by = plan.driver
+        self.engine: Engine | None = None  # for the present state; made when it is needed
+        self._keep_best(plan.driver.value(self.run.state), steady=plan.driver.steady and plan.annealed is None)
+
+    def _go_on_from(self, labels: np.ndarray) -> None:
+        self.run.state = states.build(self.rows, labels, self.plan.k)
+        self.engine = None
+
+    # ------------------------------------------------------------------------------------ annealing
+    def rounds(self) -> Iterator[Round]:
+        """The rounds of annealing and search, cut to the passes that there may be."""
+        plan = self.plan
+        if plan.effort is None:
+            return
+        planned = sum(work.annealing for work in plan.effort.rounds)
+        most = min(planned, int(_SHARE_OF_PASSES * plan.max_iter))
+        if plan.annealed is not None and plan.annealed.passes is not None:
+            most = min(plan.annealed.passes, plan.max_iter - 1)
+        done = 0
+        for work in plan.effort.rounds:
+            done += work.annealing
+            already = sum(record.stage == "annealing" for record in self.run.records)
+            left = plan.max_iter - passes_of(self.run.records)
+            yield work._replace(annealing=max(0, min(most * done // planned - already, left)))
+
+    def anneal(self, annealed: Annealed, passes: int) -> None:
+        """Passes with falling relaxation; then on from the best state seen, be it the first one."""
+        plan, run, first = self.plan, self.run, not self.run.records
+        assert plan.effort is not None
+        done = 0
+        start = annealed.start_for(len(self.rows.pulling) / plan.k, len(plan.effort.rounds))
+        while done < passes and not self.stopped:
+            self._pass(relaxed(plan.driver, relaxations(start, passes)[done]), "annealing")
+            done += 1
+            if run.records[-1].moves == 0:  # nor would any move at a lower relaxation
+                break
+            if done == 1 and first and np.isfinite(plan.effort.seconds):
+                affordable = int(_SHARE_OF_TIME * plan.effort.seconds / run.records[0].seconds)
+                passes = min(passes, max(_LEAST_ANNEALING, affordable))
+        if self.stopped:
+            return
+        if run.best_labels is not None and run.best < plan.driver.value(run.state):
+            self._go_on_from(run.best_labels)
+        if plan.driver.steady:
+            run.best_labels = None
+
+    # ------------------------------------------------------------------------------------ search
+    def search(self, comparisons: float) -> None:
+        """Merge–split trials, as many as the effort allows; their result is taken if it is better."""
+        plan, run, effort = self.plan, self.run, self.plan.effort
+        assert effort is not None
+        if self.stopped or plan.k < 2:
+            return
+        search = merge_split(self.rows, run.state, self.limits, self.rng)
+        if effort.timed:
+            until = min(plan.deadline, self.started + (1.0 - _KEPT_FOR_THE_END) * effort.seconds)
+            parts = self._timed_parts(search, effort, until)
+        else:
+            parts = self._counted_parts(search, effort, comparisons)
+        for trials, kept in parts:
+            labels = search.labels()
+            moves = int(np.count_nonzero(labels != run.state.labels))
+            before = run.state.labels
+            if moves:
+                self._go_on_from(labels)
+                if plan.driver.value(run.state) > run.best:  # what looked like a gain was rounding
+                    self._go_on_from(before)
+                    moves = 0
+            self._record(moves, "merge-split", trials=trials, kept=kept)
+            if self._told_to_stop():
+                return
+
+    def _counted_parts(self, search: MergeSplit, effort: Effort, comparisons: float) -> Iterator[tuple[int, int]]:
+        parts = _RECORDS_OF_SEARCH // len(effort.rounds)
+        for part in range(1, parts + 1):
+            self.listener.pass_begins()
+            yield search.run(comparisons * part / parts, comparisons, effort.heat, self.plan.deadline)
+            if search.exhausted:
+                return
+
+    def _timed_parts(self, search: MergeSplit, effort: Effort, until: float) -> Iterator[tuple[int, int]]:
+        began = time.perf_counter()
+        for part in range(1, _RECORDS_OF_SEARCH + 1):
+            self.listener.pass_begins()
+            share = began + (until - began) * part / _RECORDS_OF_SEARCH
+            yield search.run_until(share, began, until, effort.heat)
+
+    # ------------------------------------------------------------------------------------ passes
+    def settle(self, most: int) -> None:
+        """Passes of the plan's own driver, until no sample moves, or so many of them, or another stop rule holds."""
+        run, plan = self.run, self.plan
+        run.converged = False
+        first = len(run.records)
+        while passes_of(run.records) < plan.max_iter and len(run.records) - first < most and not self.stopped:
+            whole = self._pass(plan.driver, "pass")
+            moves = run.records[-1].moves
+            run.converged = whole and not run.interrupted and (moves == 0 or self._settled(first))
+            if run.converged:
+                return
+
+    def _pass(self, driver: Driver, stage: str) -> bool:
+        """One pass, recorded; says whether it went through all samples."""
+        plan, rows, run = self.plan, self.rows, self.run
+        self.listener.pass_begins()
+        if self.engine is None:
+            self.engine = plan.make_engine(rows, run.state, driver, self.limits, plan.n_threads)
+        elif driver != self.driven_by:
+            assert isinstance(self.engine, RelaxingEngine)
+            self.engine.drive(driver)
+        self.driven_by = driver
+        order = rows.pulling[self.rng.permutation(len(rows.pulling))]
+        moves, whole = 0, True
+        try:
+            for moved in self._visit(driver, order, exchange=stage == "pass"):
+                moves += moved
+                if time.perf_counter() > plan.deadline:
+                    whole = False
+                    break
+        except KeyboardInterrupt:  # the labels are whole at any time; the sums perhaps not
+            run.state = states.build(rows, run.state.labels, plan.k)
+            run.interrupted = self.stopped = True
+        states.renew_sq_composites(run.state)
+        self._record(moves, stage, relaxation=driver.p if stage == "annealing" else 1.0)
+        if not run.interrupted:
+            self._told_to_stop()
+        return whole
+
+    def _visit(self, driver: Driver, order: np.ndarray, exchange: bool) -> Iterator[int]:
+        """Each sample once in order; then, under size limits, exchanges. Yields the number of moves now and then."""
+        plan, rows, state, check = self.plan, self.rows, self.run.state, checks.switched_on()
+        before = state.labels.copy()
+        assert self.engine is not None
+        yield from self.engine.visit(order)
         states.renew_sq_composites(state)
-        checks.check_state(rows, state, plan.limits)
-        checks.check_exchange(plan.driver, objective, plan.driver.value(state))
+        if check:
+            checks.check_state(rows, state, plan.limits)
+            checks.check_pass(rows, before, state, order, driver)
+        if plan.limits is None or not exchange:
+            return
+        before[:], objective = state.labels, driver.value(state)
+        try:
+            yield exchange_pass(rows, state, driver, plan.limits, plan.deadline)
+        except KeyboardInterrupt:  # between the two moves of an exchange the limits do not hold
+            state.labels[:] = before
+            raise
+        if check:
+            states.renew_sq_composites(state)
+            checks.check_state(rows, state, plan.limits)
+            checks.check_exchange(driver, objective, driver.value(state))
 
+    def _told_to_stop(self) -> bool:
+        self.stopped = self.listener.pass_ends(self.run) or time.perf_counter() > self.plan.deadline
+        return self.stopped
 
-def _keep_best(run: Run, driver: Driver, objective: float) -> None:
-    """A steady rule is at its best now; of any other the labels of the best pass are kept."""
-    if objective < run.best or driver.steady:
-        run.best = objective
-        if not driver.steady:
-            run.best_labels = run.state.labels.copy()
+    def _keep_best(self, objective: float, steady: bool) -> None:
+        """A steady rule is at its best now; of any other the labels of the best pass are kept."""
+        run = self.run
+        if objective < run.best or steady:
+            run.best = objective
+            run.best_labels = None if steady else run.state.labels.copy()
 
-
-def _record(run: Run, rows: Rows, driver: Driver, moves: int, started: float) -> None:
-    objective, unit, sizes = driver.value(run.state), rows.measure_unit, run.state.sizes
-    run.records.append(
-        PassRecord(
-            index=len(run.records) + 1,
-            objective=objective * unit,
-            distortion=states.distortion(run.state) * unit,
-            pairwise=states.pairwise(run.state) * unit,
-            moves=moves,
-            smallest=float(sizes.min()),
-            largest=float(sizes.max()),
-            seconds=time.perf_counter() - started,
+    def _record(self, moves: int, stage: str = "pass", relaxation: float = 1.0, trials: int = 0, kept: int = 0) -> None:
+        run, driver, unit, sizes = self.run, self.plan.driver, self.rows.measure_unit, self.run.state.sizes
+        objective = driver.value(run.state)
+        gain = run.best - objective if trials else 0.0
+        run.records.append(
+            PassRecord(
+                index=len(run.records) + 1,
+                stage=stage,
+                objective=objective * unit,
+                distortion=states.distortion(run.state) * unit,
+                pairwise=states.pairwise(run.state) * unit,
+                moves=moves,
+                relaxation=relaxation,
+                trials=trials,
+                kept=kept,
+                gain=gain * unit,
+                smallest=float(sizes.min()),
+                largest=float(sizes.max()),
+                seconds=time.perf_counter() - self.started,
+            )
         )
-    )
-    _keep_best(run, driver, objective)
+        self._keep_best(objective, steady=driver.steady and stage != "annealing")
 
-
-def _settled(run: Run, plan: Plan) -> bool:
-    """Whether the best objective has fallen by no more than ``tol``, relatively, over the last passes."""
-    passes, values = plan.driver.patience, [record.objective for record in run.records]
-    if plan.tol == 0 or len(values) <= passes:
-        return False
-    earlier, now = min(values[:-passes]), min(values)
-    return earlier - now <= plan.tol * earlier
+    def _settled(self, first: int) -> bool:
+        """Whether the best objective has fallen by no more than ``tol``, relatively, over the last passes."""
+        passes, values = self.plan.driver.patience, [record.objective for record in self.run.records[first:]]
+        if self.plan.tol == 0 or len(values) <= passes:
+            return False
+        earlier, now = min(values[:-passes]), min(values)
+        return earlier - now <= self.plan.tol * earlier

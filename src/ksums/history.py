@@ -11,13 +11,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PassRecord:
-    """One pass over all samples. Measures come from the running sums, in float64, of the rows that pull.
+    """One pass over all samples, or a part of the merge–split search.
+
+    Measures come from the running sums, in float64, of the rows that pull.
 
     Rows of weight 0, and rows of zeros under cosine, pull no cluster and are left out.
     """
 
     index: int
-    """1 for the first pass."""
+    """1 for the first record."""
     objective: float
     """What the fit is to bring down: one of the two measures below, or, where directions are compared (``"cosine"``
     with the rule ``"paper"``; some baselines), the mean cosine distance to the own centroid."""
@@ -33,6 +35,22 @@ class PassRecord:
     """Size of the largest cluster."""
     seconds: float
     """Wall-clock time from the start of the run, seeding included, to the end of the pass."""
+    stage: str = "pass"
+    """``"annealing"``: a pass with relaxation above 1. ``"pass"``: any other. ``"merge-split"``: trials of the search
+    for a better optimum, of which there are no more than ten records."""
+    relaxation: float = 1.0
+    """p of a pass of annealing."""
+    trials: int = 0
+    """Merge–split trials made: one cluster dissolved, another one split."""
+    kept: int = 0
+    """Those of them that were not undone."""
+    gain: float = 0.0
+    """What the objective has fallen by in these trials."""
+
+
+def passes_of(records: list[PassRecord]) -> int:
+    """How many of the records are of passes."""
+    return sum(record.stage != "merge-split" for record in records)
 
 
 def history_frame(model: Any) -> pd.DataFrame:
@@ -42,7 +60,8 @@ def history_frame(model: Any) -> pd.DataFrame:
     >>> from ksums import KSums, history_frame
     >>> model = KSums(2, random_state=0).fit(np.array([[0.0], [1.0], [10.0], [11.0]]))
     >>> list(history_frame(model).columns)
-    ['objective', 'distortion', 'pairwise', 'moves', 'smallest', 'largest', 'seconds']
+    ['objective', 'distortion', 'pairwise', 'moves', 'smallest', 'largest', 'seconds',
+     'stage', 'relaxation', 'trials', 'kept', 'gain']
     """
     import pandas as pd
 

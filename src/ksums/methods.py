@@ -31,7 +31,7 @@ class Method:
 
 
 _PRINTED = {"rule": "paper", "init": "random-labels"}
-_PAIRS = {"objective": "pairwise", "init": "random-labels"}
+_PAIRS = {"objective": "pairwise", "rule": "paper", "init": "random-labels"}
 _COSINE = ("cosine",)
 
 METHODS: Mapping[str, Method] = MappingProxyType(
@@ -71,7 +71,7 @@ published code; ``"ksums"`` is our default.
 >>> from ksums import METHODS
 >>> METHODS["k-sums-Is"](10, metric="cosine", random_state=0)
 KSums(init='random-labels', metric='cosine', n_clusters=10,
-      objective='pairwise', random_state=0)
+      objective='pairwise', random_state=0, rule='paper')
 >>> [name for name, method in METHODS.items() if "l2" not in method.metrics]
 ['IKM', 'bisecting IKM']
 """

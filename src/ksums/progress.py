@@ -22,6 +22,13 @@ class _Silent:
         pass
 
 
+def _words_of(record: PassRecord) -> str:
+    if record.stage == "merge-split":
+        return f"merge-split, objective {record.objective:.6g}, {record.kept} of {record.trials} trials kept"
+    relaxation = f"relaxation {record.relaxation:.3g}, " if record.stage == "annealing" else ""
+    return f"pass {record.index}, {relaxation}objective {record.objective:.6g}, {record.moves} moves"
+
+
 class _Lines:
     """One plain line per pass, for files and pipes."""
 
@@ -29,12 +36,7 @@ class _Lines:
         self.title, self.stream = title, stream
 
     def update(self, record: PassRecord) -> None:
-        print(
-            f"{self.title}: pass {record.index}, objective {record.objective:.6g}, {record.moves} moves, "
-            f"{record.seconds:.2f} s",
-            file=self.stream,
-            flush=True,
-        )
+        print(f"{self.title}: {_words_of(record)}, {record.seconds:.2f} s", file=self.stream, flush=True)
 
     def close(self) -> None:
         pass
@@ -52,7 +54,7 @@ class _Bar:
     def update(self, record: PassRecord) -> None:
         if record.index <= self.bar.n:  # the next run starts
             self.bar.reset()
-        self.bar.set_postfix_str(f"objective {record.objective:.6g}, {record.moves} moves", refresh=False)
+        self.bar.set_postfix_str(_words_of(record), refresh=False)
         self.bar.update()
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from ksums.annealing import Annealed
 from ksums.typing import Matrix, arithmetic_of
 
 logger = logging.getLogger("ksums")
@@ -28,6 +29,7 @@ _LARGEST = {np.dtype(np.float64): 1e140, np.dtype(np.float32): 1e37}
 _WEIGHTS = 1e-12, 1e12  # squares of weights are added up: far smaller beside far larger ones would be lost
 
 RULE_NAMES = ("auto", "paper", "released", "hartigan", "online")
+EFFORT_NAMES = ("low", "default", "high")
 INIT_NAMES = ("auto", "random-labels", "k-means++", "random-points")
 
 
@@ -86,21 +88,75 @@ CONSTRAINTS: Mapping[str, _Constraint] = {
 }
 
 
+def _is_annealed(rule: Any) -> bool:
+    if not isinstance(rule, Annealed):
+        return rule == "annealed"
+    start_holds = rule.start is None or (_is_real(rule.start) and rule.start >= 1)
+    return start_holds and (rule.passes is None or (_is_int(rule.passes) and rule.passes >= 0))
+
+
+FLAT_CONSTRAINTS: Mapping[str, _Constraint] = {
+    **CONSTRAINTS,
+    "rule": _Constraint(
+        f"one of {', '.join(map(repr, (*RULE_NAMES, 'annealed')))}, a number p >= 0, or Annealed(start, passes) with "
+        "start >= 1 and passes >= 0",
+        lambda v: CONSTRAINTS["rule"].holds(v) or _is_annealed(v),
+    ),
+    "refine": _Constraint(
+        "'auto', 'merge-split' or None", lambda v: v is None or (isinstance(v, str) and v in ("auto", "merge-split"))
+    ),
+    "effort": _Constraint(
+        f"one of {', '.join(map(repr, EFFORT_NAMES))}, or a number of seconds > 0",
+        lambda v: v in EFFORT_NAMES if isinstance(v, str) else _is_real(v) and v > 0,
+    ),
+    "tol": _Constraint("a number >= 0, or None", lambda v: v is None or (_is_real(v) and v >= 0)),
+}
+"""The same parameters, where they mean more: those of ``KSums``, which has ``effort``."""
+
+
 def check_parameters(estimator: Any) -> None:
     """Refuse parameters that have no meaning, alone or together, before any work starts."""
     name = type(estimator).__name__
     parameters = estimator.get_params(deep=False)
-    for parameter, constraint in CONSTRAINTS.items():
+    for parameter, constraint in (FLAT_CONSTRAINTS if "effort" in parameters else CONSTRAINTS).items():
         if parameter in parameters and not constraint.holds(parameters[parameter]):
             raise ValueError(f"{name}: {parameter} must be {constraint.allowed}; got {parameters[parameter]!r}.")
-    if parameters.get("objective") == "pairwise" and parameters.get("rule", "auto") not in ("auto", "paper"):
+    rule = parameters.get("rule", "auto")
+    if parameters.get("objective") == "pairwise" and rule in ("released", "hartigan", "online"):
         raise ValueError(
-            f"{name}: rule={parameters['rule']!r} has no meaning for objective='pairwise', whose driven function "
-            "I_s has one form only; leave rule='auto', or take objective='distortion'."
+            f"{name}: rule={rule!r} has no meaning for objective='pairwise', whose driven function "
+            "I_s has one form only; take rule='paper' for that, leave rule='auto', or take objective='distortion'."
         )
+    if parameters.get("refine") == "merge-split":
+        _check_search(name, parameters)
     low, high = parameters.get("size_min"), parameters.get("size_max")
     if low is not None and high is not None and low > high:
         raise ValueError(f"{name}: size_min={low} is above size_max={high}; make size_min the smaller of the two.")
+
+
+def _check_search(name: str, parameters: Mapping[str, Any]) -> None:
+    """Merge–split trials are counted in squares and end in exact passes: not every combination has them."""
+    cosine, rule = parameters["metric"] == "cosine", parameters["rule"]
+    if parameters["objective"] == "pairwise" or (cosine and rule != "hartigan"):
+        raise ValueError(
+            f"{name}: refine='merge-split' brings down sums of squares; it is not offered for "
+            f"objective={parameters['objective']!r} with metric={parameters['metric']!r} and rule={rule!r}. Leave "
+            "refine='auto', or raise effort or n_init; for squares of unit rows take rule='hartigan'."
+        )
+    if not (rule in ("auto", "hartigan") or _is_annealed(rule)):
+        raise ValueError(
+            f"{name}: refine='merge-split' ends in passes of the exact rule, which rule={rule!r} is not; take "
+            "rule='annealed' or 'hartigan', or refine=None."
+        )
+
+
+def check_dense_for_search(estimator: Any, X: Matrix) -> None:
+    """Refuse the search on sparse rows where it was asked for by name."""
+    if estimator.refine == "merge-split" and sparse.issparse(X):
+        raise ValueError(
+            f"{type(estimator).__name__}: refine='merge-split' is not offered for sparse X; leave refine='auto', raise "
+            "effort or n_init, or pass X.toarray() if that fits into memory."
+        )
 
 
 def _as_array(X: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from ksums.drivers import Driver
 from ksums.engines.reference import ReferenceEngine
 from ksums.rows import Rows
 from ksums.state import ClusterState, Limits
+
+if TYPE_CHECKING:
+    from ksums.engines.merge_split import MergeSplit
 
 
 class Engine(Protocol):
@@ -21,6 +24,15 @@ class Engine(Protocol):
 
         Between two yields the state is whole, so a caller may stop there.
         """
+        ...
+
+
+@runtime_checkable
+class RelaxingEngine(Engine, Protocol):
+    """One whose relaxation may change between passes."""
+
+    def drive(self, driver: Driver) -> None:
+        """Go on with another driver of the same kind."""
         ...
 
 
@@ -51,3 +63,10 @@ def nearest_centres(
     from ksums.engines import nearest
 
     return nearest.nearest_centres(rows, ids, centres, sq_centres, n_threads)
+
+
+def merge_split(rows: Rows, state: ClusterState, limits: Limits, rng: np.random.Generator) -> MergeSplit:
+    """A merge–split search from a state on."""
+    from ksums.engines.merge_split import MergeSplit
+
+    return MergeSplit(rows, state, limits, rng)

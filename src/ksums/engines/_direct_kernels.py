@@ -15,6 +15,7 @@ from ksums.engines._jit import helper, helper_reordering, kernel
 from ksums.engines._score_kernels import (
     cosine_score,
     cost_to_beat,
+    exponent,
     length_score,
     may_leave,
     reallocate_if_better,
@@ -87,11 +88,12 @@ def score_all(
             scores[r] = cosine_score(fast.more[r, 2], weight, products[r])
     elif rule.kind == LENGTH:
         for r in range(k):
-            scores[r] = length_score(fast.more[r, 1], fast.more[r, 2], weight, products[r])
+            scores[r] = length_score(fast.more[r, 0], fast.more[r, 1], fast.more[r, 2], weight, products[r])
     elif rule.kind == WEIGHTED:
         for r in range(k):
+            p = exponent(rule, rule.p, state.counts[r])
             scores[r] = weighted_score(
-                fast.more[r, 0], fast.more[r, 1], fast.more[r, 2], rule.p, sq_norm, weight, products[r]
+                fast.more[r, 0], fast.more[r, 1], fast.more[r, 2], p, sq_norm, weight, products[r]
             )
     else:
         for r in range(k):

@@ -9,6 +9,7 @@ import numpy as np
 from ksums.drivers import ANGLE, COSINE, LENGTH, PAIRWISE
 from ksums.engines._direct_kernels import rows_block
 from ksums.engines._jit import helper, kernel
+from ksums.engines._random import random_below
 from ksums.engines._score_kernels import refresh_all
 
 
@@ -21,24 +22,12 @@ class Stop(NamedTuple):
 
 
 @helper
-def _random(
-    seed,  # INOUT  (1,)  uint64
-):
-    """64 random bits: splitmix64, of which this file needs no more than that it is fast and mixes well."""
-    seed[0] += np.uint64(0x9E3779B97F4A7C15)
-    bits = seed[0]
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
-
-
-@helper
 def _shuffle(
     order,  # INOUT  (n,)
     seed,  # INOUT  (1,)  uint64
 ):
     for last in range(order.shape[0] - 1, 0, -1):
-        other = np.int64(((_random(seed) >> np.uint64(32)) * np.uint64(last + 1)) >> np.uint64(32))
+        other = random_below(last + 1, seed)
         order[last], order[other] = order[other], order[last]
 
 

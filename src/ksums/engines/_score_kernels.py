@@ -4,11 +4,11 @@ For one sample and one cluster, P = x·D_v is all that depends on both. Most joi
 coefficients that change only when the cluster changes (``drivers.py`` has the formulas in plain form):
 
     FAMILY     (n/(n+1))^p |x − C|²          a = (n/(n+1))^p, b = 2a/n, c = a DD/n²     a·x·x − b·P + c
-    PAIRWISE   Σ_{y in S} |x − y|²            a = n,           b = 2,    c = Q           a·x·x − b·P + c
+    PAIRWISE   (m/(m+1))^(p−1) Σ |x − y|²    a = f n,         b = 2f,   c = f Q         a·x·x − b·P + c
     WEIGHTED   (n/(n+w))^p |x − C|²          a = n,           b = 2/n,  c = DD/n²       (a/(a+w))^p (x·x − b·P + c)
     ANGLE      −cos(x, D)                    a = 0,           b = 1/|D|, c = 0                       −b·P
     COSINE     −cos|cos| with x counted in                               c = DD
-    LENGTH     |D| − |D + w x|                               b = |D|,    c = DD
+    LENGTH     (|D| − |D + p w x|) / p       a = p,           b = |D|,  c = DD
 
 Constants are float32 so that float32 data is never promoted; with float64 data they are promoted themselves.
 """
@@ -24,6 +24,7 @@ from ksums.engines._jit import helper, helper_reordering, kernel
 from ksums.engines._vectors import fma
 
 _VANISHED = np.float32(VANISHED)
+_ONE = np.float32(1)
 
 
 class Fast(NamedTuple):
@@ -53,6 +54,7 @@ class Rule(NamedTuple):
     kind: int
     p: float
     q: float
+    per_sample: float  # see ``drivers.Driver``
     rounding: float  # see ``drivers.ROUNDING``
     heaviest: float  # heaviest weight where sizes have an upper limit, else 0: then no cluster is ever full
 
@@ -74,8 +76,14 @@ def power(ratio, exponent):
     if exponent == 2.0:
         return ratio * ratio
     if exponent == 0.0:
-        return ratio / ratio
+        return min(max(ratio, _ONE), _ONE)  # 1 of the same type, also for 0 and inf
     return ratio**exponent
+
+
+@helper
+def exponent(rule, relaxation, count):
+    """The exponent p or q for a cluster of so many samples: see ``drivers.relaxation_of``."""
+    return min(relaxation, max(1.0, rule.per_sample * count))
 
 
 @helper
@@ -91,10 +99,10 @@ def inverse_length(n, composite_sq):
 
 
 @helper
-def length_score(composite_length, composite_sq, weight, product):
-    """|D| − |D + w x| as a quotient: as a difference of two long lengths it would lose digits."""
-    more = weight * (product + product + weight)
-    return -more / (composite_length + length(composite_sq + more))
+def length_score(p, composite_length, composite_sq, weight, product):
+    """(|D| − |D + p w x|) / p as a quotient: as a difference of two long lengths it would lose digits."""
+    more = weight * (product + product + p * weight)
+    return -more / (composite_length + length(composite_sq + p * more))
 
 
 @helper
@@ -108,7 +116,9 @@ def cost_to_beat(rule, src, state, sq_norm, weight, product):
     n, composite_sq = state.sizes[src], state.sq_composites[src]
     if rule.kind == PAIRWISE:
         terms = n * sq_norm + state.norm_sums[src]
-        return terms - 2.0 * product - rule.rounding * terms
+        m = np.float64(state.counts[src])
+        relaxed = power(m / (m - 1.0), exponent(rule, rule.q, m) - 1.0)
+        return relaxed * (terms - 2.0 * product) - rule.rounding * terms
     if rule.kind == COSINE:
         if composite_sq <= VANISHED * weight * weight:
             return -rule.rounding
@@ -116,18 +126,24 @@ def cost_to_beat(rule, src, state, sq_norm, weight, product):
     if rule.kind == ANGLE:
         return -product * inverse_length(n, composite_sq) - rule.rounding
     if rule.kind == LENGTH:
-        left_sq = composite_sq + weight * (weight - 2.0 * product)
-        return weight * (weight - 2.0 * product) / (length(left_sq) + length(composite_sq)) - rule.rounding * weight
+        q = exponent(rule, rule.q, state.counts[src])
+        less = weight * (q * weight - 2.0 * product)
+        return less / (length(composite_sq + q * less) + length(composite_sq)) - rule.rounding * weight
     terms = sq_norm + composite_sq / (n * n)
-    return power(n / (n - weight), rule.q) * (terms - 2.0 * product / n) - rule.rounding * terms
+    return (
+        power(n / (n - weight), exponent(rule, rule.q, state.counts[src])) * (terms - 2.0 * product / n)
+        - rule.rounding * terms
+    )
 
 
 @helper
 def join_cost(rule, dst, state, sq_norm, weight, product):
     """Cost of a sample in cluster ``dst`` if it joins; ``product`` is x·D_dst without the sample."""
     n, composite_sq = state.sizes[dst], state.sq_composites[dst]
+    p = exponent(rule, rule.p, state.counts[dst])
     if rule.kind == PAIRWISE:
-        return n * sq_norm - 2.0 * product + state.norm_sums[dst]
+        m = np.float64(state.counts[dst])
+        return power(m / (m + 1.0), p - 1.0) * (n * sq_norm - 2.0 * product + state.norm_sums[dst])
     if rule.kind == COSINE:
         inner = product + weight
         total = composite_sq + weight * weight
@@ -136,9 +152,9 @@ def join_cost(rule, dst, state, sq_norm, weight, product):
     if rule.kind == ANGLE:
         return -product * inverse_length(n, composite_sq)
     if rule.kind == LENGTH:
-        return length_score(length(composite_sq), composite_sq, weight, product)
+        return length_score(p, length(composite_sq), composite_sq, weight, product)
     distance = sq_norm - 2.0 * product / n + composite_sq / (n * n)
-    return power(n / (n + weight), rule.p) * distance
+    return power(n / (n + weight), p) * distance
 
 
 @helper
@@ -149,22 +165,24 @@ def refresh(
     fast,  # INOUT  row r
 ):
     """Coefficients of cluster r from the state."""
-    n = state.sizes[r]
+    n, p = state.sizes[r], exponent(rule, rule.p, state.counts[r])
     if rule.kind == PAIRWISE:
-        fast.a[r], fast.b[r], fast.c[r] = n, 2.0, state.norm_sums[r]
+        m = np.float64(state.counts[r])
+        f = power(m / (m + 1.0), p - 1.0)
+        fast.a[r], fast.b[r], fast.c[r] = f * n, 2.0 * f, f * state.norm_sums[r]
     elif rule.kind == COSINE:
         fast.a[r], fast.b[r], fast.c[r] = 0.0, -1.0, 0.0
         fast.more[r, 2] = state.sq_composites[r]
     elif rule.kind == LENGTH:
         fast.a[r], fast.b[r], fast.c[r] = 0.0, -1.0, 0.0
-        fast.more[r, 1], fast.more[r, 2] = length(state.sq_composites[r]), state.sq_composites[r]
+        fast.more[r, 0], fast.more[r, 1], fast.more[r, 2] = p, length(state.sq_composites[r]), state.sq_composites[r]
     elif rule.kind == ANGLE:
         fast.a[r], fast.b[r], fast.c[r] = 0.0, inverse_length(n, state.sq_composites[r]), 0.0
     elif rule.kind == WEIGHTED:
         fast.a[r], fast.b[r], fast.c[r] = 0.0, -1.0, 0.0
         fast.more[r, 0], fast.more[r, 1], fast.more[r, 2] = n, 2.0 / n, state.sq_composites[r] / (n * n)
     else:
-        f = power(n / (n + 1.0), rule.p)
+        f = power(n / (n + 1.0), p)
         fast.a[r], fast.b[r], fast.c[r] = f, 2.0 * f / n, f * state.sq_composites[r] / (n * n)
 
 
@@ -280,21 +298,22 @@ def finish_score(
             scores[r, j] = cosine_score(c, weights[first + j], scores[r, j])
     elif rule.kind == LENGTH:
         for j in range(lanes):
-            scores[r, j] = length_score(b, c, weights[first + j], scores[r, j])
+            scores[r, j] = length_score(a, b, c, weights[first + j], scores[r, j])
     elif rule.kind == WEIGHTED:
         for j in range(lanes):
             scores[r, j] = fma(-b, scores[r, j], sq_norms[first + j] + c)
         # One loop for each rule that has a name: with the choice inside, LLVM makes no vectors of it.
-        if rule.p == 1.0:
+        p = exponent(rule, rule.p, state.counts[r])
+        if p == 1.0:
             for j in range(lanes):
                 scores[r, j] = a / (a + weights[first + j]) * scores[r, j]
-        elif rule.p == 2.0:
+        elif p == 2.0:
             for j in range(lanes):
                 ratio = a / (a + weights[first + j])
                 scores[r, j] = ratio * ratio * scores[r, j]
-        elif rule.p != 0.0:
+        elif p != 0.0:
             for j in range(lanes):
-                scores[r, j] = power(a / (a + weights[first + j]), rule.p) * scores[r, j]
+                scores[r, j] = power(a / (a + weights[first + j]), p) * scores[r, j]
     room = limits.high[r] - state.sizes[r]
     if room < rule.heaviest:
         for j in range(lanes):

@@ -59,14 +59,6 @@ class ExactEngine:
         self.rows, self.state, self.limits = rows, state, limits
         self.kernel = kernel or choose_kernel(k, rows.is_sparse)
         self.n_threads = min(n_threads, max(1, k // CHUNK)) if self.kernel == "panels" else 1
-        heaviest = 1.0 if rows.weights is None else float(rows.weights.max())
-        self.rule = Rule(
-            WEIGHTED if driver.kind == FAMILY and rows.weights is not None else driver.kind,
-            driver.p,
-            driver.q,
-            ROUNDING[np.dtype(np.float64) if rows.is_sparse else rows.dtype],
-            heaviest if np.isfinite(limits.high).any() else 0.0,
-        )
         dtype = np.dtype(np.float64) if rows.is_sparse else rows.dtype
         composites = state.composites if rows.is_sparse else np.empty((k, d), dtype)
         self.fast = Fast(
@@ -74,7 +66,7 @@ class ExactEngine:
         )
         self.dtype = dtype
         padded = -(-k // RUN) * RUN
-        self.arguments = (self.rule, state, self.fast, limits)
+        self.drive(driver)
         self.work = (np.zeros(padded, dtype), np.full(padded, np.inf, dtype), np.empty(RUN, dtype))
         self._columns = np.zeros((d, padded), dtype) if self.kernel == "columns" else None
         self._panels = self._make_panels() if self.kernel == "panels" else None
@@ -82,10 +74,24 @@ class ExactEngine:
         self.block = None if rows.is_sparse else self._make_block()
         self._turns = np.arange(self._block_length)
 
+    def drive(self, driver: Driver) -> None:
+        """See ``engines.RelaxingEngine``."""
+        rows, limits = self.rows, self.limits
+        heaviest = 1.0 if rows.weights is None else float(rows.weights.max())
+        rule = Rule(
+            WEIGHTED if driver.kind == FAMILY and rows.weights is not None else driver.kind,
+            driver.p,
+            driver.q,
+            driver.per_sample,
+            ROUNDING[self.dtype],
+            heaviest if np.isfinite(limits.high).any() else 0.0,
+        )
+        self.arguments = (rule, self.state, self.fast, limits)
+
     # ------------------------------------------------------------------------------------ a pass
     def visit(self, order: np.ndarray) -> Iterator[int]:
         """Lines 5–12 of Algorithm 1; yields the number of moves, block by block."""
-        refresh_all(self.rule, self.state, self.fast)
+        refresh_all(*self.arguments[:3])
         if self._columns is not None:
             self._columns[:, : len(self.fast.a)] = self.fast.composites.T
         if self.kernel == "panels":

@@ -21,6 +21,10 @@ class ReferenceEngine:
     def __init__(self, rows: Rows, state: ClusterState, driver: Driver, limits: Limits) -> None:
         self.rows, self.state, self.driver, self.limits = rows, state, driver, limits
 
+    def drive(self, driver: Driver) -> None:
+        """See ``engines.RelaxingEngine``."""
+        self.driver = driver
+
     def visit(self, order: np.ndarray) -> Iterator[int]:
         """Lines 5–12 of Algorithm 1; yields the number of moves, a few samples at a time."""
         for ids in self.rows.blocks_of(order):

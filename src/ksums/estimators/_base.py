@@ -20,6 +20,7 @@ from ksums.drivers import Driver
 from ksums.engines import nearest_centres
 from ksums.estimators._listening import Listening, check_callbacks
 from ksums.fitting import Listener, Run
+from ksums.history import passes_of
 from ksums.metrics import ClusterSums, cluster_sums, distinct_clusters, sq_distances, unit_rows
 from ksums.rows import Rows, prepare, prepare_for
 from ksums.typing import Matrix, arithmetic_of
@@ -193,7 +194,7 @@ class Clusterer(CallbackSupportMixin, Centred):
             "pairwise_": sums.pairwise,
             "inertia_": float(sums.within.sum()),
             "objective_": sums.objective(self._driver().objective),
-            "n_iter_": len(run.records),
+            "n_iter_": passes_of(run.records),
             "converged_": run.converged,
             "history_": list(run.records),
             "_n_features_out": k,

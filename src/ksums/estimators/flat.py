@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ksums import validation
-from ksums.drivers import Driver, driver_for
+from ksums.annealing import Annealed
+from ksums.drivers import FAMILY, Driver, driver_for
+from ksums.effort import planned
 from ksums.engines import ENGINES
 from ksums.estimators._base import Clusterer, Task
-from ksums.fitting import Plan, Run, fit
+from ksums.fitting import Plan, Run, fit, most_records
 from ksums.rows import Rows
 from ksums.seeding import limits_for
 from ksums.typing import Matrix
+
+_TOL = 1e-5  # for rules that may go on for ever
 
 
 class KSums(Clusterer):
@@ -131,9 +135,11 @@ class KSums(Clusterer):
         metric="l2",
         rule="auto",
         init="auto",
+        refine="auto",
+        effort="default",
         n_init=1,
-        max_iter=100,
-        tol=1e-5,
+        max_iter=300,
+        tol=None,
         time_budget=None,
         size_min=None,
         size_max=None,
@@ -148,6 +154,8 @@ class KSums(Clusterer):
         self.metric = metric
         self.rule = rule
         self.init = init
+        self.refine = refine
+        self.effort = effort
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -163,13 +171,34 @@ class KSums(Clusterer):
     def _check(self, X: Matrix, weights: np.ndarray | None) -> str | np.ndarray:
         total = float(X.shape[0] if weights is None else weights.sum())
         validation.check_sizes(self, total, weights, int(self.n_clusters))
+        validation.check_dense_for_search(self, X)
         return validation.check_init(self, X, int(self.n_clusters))
 
+    def _annealed(self) -> Annealed | None:
+        """The schedule behind ``rule``, if it has one."""
+        if isinstance(self.rule, Annealed):
+            return self.rule
+        return Annealed() if self.rule in ("auto", "annealed") else None
+
     def _driver(self) -> Driver:
-        return driver_for(self.objective, self.metric, self.rule)
+        return driver_for(self.objective, self.metric, "annealed" if self._annealed() else self.rule)
+
+    def _searches(self) -> bool:
+        """Whether there are merge–split trials, as far as the parameters say."""
+        if self.refine == "auto":
+            return self._annealed() is not None and self._driver().kind == FAMILY
+        return self.refine == "merge-split"
+
+    def _records(self) -> int:
+        return most_records(int(self.max_iter), self._searches())
 
     def _run(self, rows: Rows, task: Task) -> Run:
-        k = int(self.n_clusters)
+        k, annealed = int(self.n_clusters), self._annealed()
+        effort = planned(self.effort, len(rows.pulling), rows.d, k)
+        seconds = min(effort.seconds, np.inf if self.time_budget is None else float(self.time_budget))
+        tol = self.tol
+        if tol is None:
+            tol = 0.0 if annealed else _TOL
         plan = Plan(
             k=k,
             driver=self._driver(),
@@ -177,9 +206,12 @@ class KSums(Clusterer):
             init=task.init,
             make_engine=ENGINES[self.engine],
             max_iter=int(self.max_iter),
-            tol=float(self.tol),
+            tol=float(tol),
             limits=limits_for(self.size_min, self.size_max, rows, k),
-            deadline=np.inf if self.time_budget is None else task.started + self.time_budget,
+            deadline=task.started + seconds,
             n_threads=task.n_threads,
+            annealed=annealed,
+            search=self._searches() and not rows.is_sparse,
+            effort=effort._replace(seconds=seconds / len(task.seeds)),
         )
         return fit(rows, plan, task.seeds, task.listener)

@@ -1,0 +1,234 @@
+"""Who finds the lowest sum of squares, and in what time: k-sums beside the best of other packages, on many real sets.
+
+    python benchmarks/quality.py                   all sets, about half an hour; results/quality.json
+    python benchmarks/quality.py u1060 glove20k    some of them, printed only
+
+Peers: scikit-learn's KMeans (k-means++, one start and ten), breathing k-means (bkmeans), faiss.Kmeans without
+subsampling, and Hartigan's method from k-means++ seeds. Each takes its own defaults and both cores. Sums of squares
+are computed in float64 from labels, with the means of the labels as centres. ``quality_hgmeans.py`` compares with
+HG-means, ``quality_levels.py`` the levels of ``effort``.
+
+Dense sets are centred and scaled to unit variance (one factor for all columns), which changes no clustering. Documents
+are TF-IDF rows of unit length; there the measure is the mean cosine distance to the own centroid, scikit-learn sees
+l2 on unit rows, faiss its spherical k-means, and breathing k-means is left out, as it takes no sparse rows.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+from common import DATA, forget_peak, load, peak_bytes, save, short, table
+from scipy import sparse
+from sklearn.cluster import KMeans
+
+from ksums import KSums, metrics
+from ksums.text import TfIdf
+
+SEEDS = (0, 1, 2, 3, 4)
+DOCUMENTS = (
+    "classic",
+    "fbis",
+    "hitech",
+    "k1a",
+    "k1b",
+    "la12",
+    "ohscal",
+    "re0",
+    "re1",
+    "reviews",
+    "tr31",
+    "tr41",
+    "wap",
+)
+
+
+class Case(NamedTuple):
+    """A set, where it is, how many of its rows are taken, and the numbers of clusters."""
+
+    name: str
+    path: str
+    ks: tuple[int, ...]
+    rows: int | None = None
+
+
+CASES = [
+    *(
+        Case(name, f"tsplib/tsplib.npz:{name}", ks)
+        for name, ks in (
+            ("u1060", (10, 50)),
+            ("pr2392", (20, 50)),
+            ("pcb3038", (50, 100)),
+            ("fnl4461", (50, 100)),
+            ("rl5915", (50, 100)),
+            ("usa13509", (50, 200)),
+            ("d15112", (50, 200)),
+            ("pla33810", (50, 200)),
+        )
+    ),
+    *(
+        Case(name, f"franti/{name}.npz:X", ks)
+        for name, ks in (
+            ("a1", (20, 40)),
+            ("a2", (20, 35)),
+            ("s1", (15, 30)),
+            ("s2", (15, 30)),
+            ("s4", (15, 30)),
+            ("unbalance", (8, 20)),
+            ("dim32", (16, 32)),
+            ("birch1", (50, 100)),
+        )
+    ),
+    *(
+        Case(name, f"hgmeans/hgmeans.npz:{name}", ks)
+        for name, ks in (
+            ("german", (5, 10)),
+            ("bavaria1", (5, 10)),
+            ("bavaria2", (5, 10)),
+            ("iris", (5, 10)),
+            ("liver", (10, 20)),
+            ("heart", (10, 20)),
+            ("ionosphere", (10, 20)),
+            ("congress", (10, 20)),
+            ("breast", (10, 30)),
+            ("pima", (10, 30)),
+            ("image", (20, 50)),
+            ("page", (20, 50)),
+            ("pendigit", (20, 100)),
+            ("letter", (26, 100)),
+        )
+    ),
+    Case("magic", "magic/magic.npz:X", (20, 100)),
+    Case("cms", "cms_dilepton/cms_dilepton.npz:X", (20, 100)),
+    Case("susy", "susy10k/susy10k.npz:X", (20, 100)),
+    Case("millionsong", "millionsong6724/millionsong.npz:X", (20, 100)),
+    Case("mnist10k", "mnist/mnist.npz:X", (20, 100), 10_000),
+    Case("sift20k", "sift/sift100k_learn.npy", (50, 200), 20_000),
+    Case("glove20k", "glove100/glove60k.npy", (50, 200), 20_000),
+    Case("esc20k", "esc50_mfcc60/esc50_mfcc60_50k.npz:X", (50, 200), 20_000),
+    *(Case(name, f"docs/{name}/X.npz", (10, 20)) for name in DOCUMENTS),
+]
+
+
+def data(case: Case) -> np.ndarray | sparse.csr_array:
+    """The rows of a case: float64 up to 20 columns, else float32; documents as TF-IDF rows of unit length."""
+    if case.path.startswith("docs/"):
+        return TfIdf().fit_transform(sparse.load_npz(DATA / case.path))
+    X = load(case.path).astype(np.float64)
+    if case.rows is not None:
+        X = X[np.random.default_rng(0).permutation(len(X))[: case.rows]]
+    X = (X - X.mean(axis=0)) / np.std(X - X.mean(axis=0))
+    return X if X.shape[1] <= 20 else X.astype(np.float32)
+
+
+# ------------------------------------------------------------------------------------------ methods
+def ksums(X: Any, k: int, seed: int, **given: Any) -> np.ndarray:
+    return KSums(k, metric="cosine" if sparse.issparse(X) else "l2", random_state=seed, **given).fit(X).labels_
+
+
+def hartigan(X: Any, k: int, seed: int) -> np.ndarray:
+    return ksums(X, k, seed, rule="hartigan", init="k-means++", refine=None, tol=0)
+
+
+def sklearn(n_init: int) -> Callable[[Any, int, int], np.ndarray]:
+    return lambda X, k, seed: KMeans(k, n_init=n_init, random_state=seed).fit(X).labels_
+
+
+def breathing(X: Any, k: int, seed: int) -> np.ndarray | None:
+    from bkmeans import BKMeans
+
+    return None if sparse.issparse(X) else BKMeans(n_clusters=k, random_state=seed).fit(X).labels_
+
+
+def faiss(X: Any, k: int, seed: int) -> np.ndarray | None:
+    import faiss
+
+    spherical = sparse.issparse(X)
+    if spherical:
+        if X.shape[0] * X.shape[1] > 50_000_000:
+            return None
+        X = X.toarray()
+    X = np.ascontiguousarray(X, np.float32)
+    n, d = X.shape
+    found = faiss.Kmeans(d, k, seed=seed + 1, spherical=spherical, max_points_per_centroid=n, min_points_per_centroid=1)
+    found.train(X)
+    return found.index.search(X, 1)[1][:, 0]
+
+
+METHODS: dict[str, Callable[[Any, int, int], np.ndarray | None]] = {
+    "ksums": ksums,
+    "sklearn": sklearn(1),
+    "sklearn x10": sklearn(10),
+    "breathing": breathing,
+    "faiss": faiss,
+    "Hartigan": hartigan,
+}
+
+
+def quality(X: Any, labels: np.ndarray) -> float:
+    """SSE / n from labels; of documents the mean cosine distance."""
+    if sparse.issparse(X):
+        return metrics.cosine_distance(X, labels)
+    return metrics.distortion(X, labels)
+
+
+def run(X: Any, k: int, methods: dict[str, Callable[[Any, int, int], np.ndarray | None]]) -> dict[str, Any]:
+    """Values and seconds of all seeds for each method, and the memory that the first of them added."""
+    found: dict[str, Any] = {}
+    for name, method in methods.items():
+        values, seconds = [], []
+        for seed in SEEDS:
+            forget_peak()
+            before, started = peak_bytes(), time.perf_counter()
+            labels = method(X, k, seed)
+            seconds.append(time.perf_counter() - started)
+            added = (peak_bytes() - before) / 1e6
+            if labels is None:
+                break
+            values.append(quality(X, labels))
+        if values:
+            found[name] = {
+                "mean": float(np.mean(values)),
+                "best": float(np.min(values)),
+                "s": float(np.mean(seconds)),
+                "MB": added,
+            }
+    return found
+
+
+def warm_up() -> None:
+    """Compile, or load from disk, what the measured fits use."""
+    rng = np.random.default_rng(0)
+    for k in (5, 20):
+        for dtype in (np.float32, np.float64):
+            X = rng.standard_normal((300, 3)).astype(dtype)
+            for method in METHODS.values():
+                method(X, k, 0)
+        ksums(sparse.csr_array(np.abs(X)), k, 0)
+
+
+def main() -> None:
+    wanted = sys.argv[1:]
+    warm_up()
+    rows: list[dict[str, Any]] = []
+    for case in CASES:
+        if wanted and case.name not in wanted:
+            continue
+        X = data(case)
+        for k in case.ks:
+            found = run(X, k, METHODS)
+            rows.append({"data": case.name, "n": X.shape[0], "d": X.shape[1], "k": k, "methods": found})
+            best = min(method["mean"] for method in found.values())
+            shown = {name: f"{method['mean'] / best - 1:.2%} {method['s']:.3g}s" for name, method in found.items()}
+            table([{"data": case.name, "k": k, **shown}], ["data", "k", *METHODS], short)
+        if not wanted:
+            peers = {package: version(package) for package in ("bkmeans", "faiss-cpu")}
+            save("quality", {"peers": peers, "seeds": len(SEEDS), "cases": rows})
+
+
+if __name__ == "__main__":
+    main()

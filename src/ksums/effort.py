@@ -1,0 +1,63 @@
+"""How much work a fit may do, by a level or by a number of seconds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Round(NamedTuple):
+    """Annealing, then search."""
+
+    annealing: int  # passes with falling relaxation, at most
+    comparisons: float  # of a row with a cluster, in merge–split trials
+
+
+class Effort(NamedTuple):
+    """Amounts of work. They are counted, not timed, unless ``seconds`` is finite."""
+
+    rounds: tuple[Round, ...]
+    heat: float  # of the trials: see ``engines/merge_split.py``
+    seconds: float = np.inf  # cut short so that the fit takes about this long
+
+    @property
+    def timed(self) -> bool:
+        """Whether the search goes on until the seconds are spent."""
+        return bool(np.isinf(self.rounds[-1].comparisons))
+
+
+class _Level(NamedTuple):
+    annealing: int  # passes
+    comparisons: tuple[int, int, int]  # in all, per row, and per row and cluster
+    heat: float
+
+
+LEVELS = {
+    "low": _Level(10, (50_000, 30, 2), 0.0),
+    "default": _Level(40, (200_000, 150, 8), 0.0),
+    "high": _Level(80, (4_000_000, 3_000, 160), 0.03),
+}
+_TIMED = _Level(120, (0, 0, 0), 0.03)
+
+_MANY_DIMENSIONS, _MANY_CLUSTERS = 16, 100
+
+
+def planned(effort: str | float, n: int, d: int, k: int) -> Effort:
+    """The work for so many rows, dimensions and clusters; all rules are from measurements.
+
+    In few dimensions annealing brings little that the search does not bring as well, so there is less of it. In many,
+    a trial concerns more clusters and rows and there are fewer of them per cluster. There, with many clusters, the
+    search pays most before the long annealing: there are three rounds.
+    """
+    level = LEVELS[effort] if isinstance(effort, str) else _TIMED
+    annealing = min(level.annealing, 2 * d)
+    in_all, per_row, per_pair = level.comparisons
+    spread = min(d, 24)
+    comparisons = in_all + n * (per_row * (1 + spread / 3) + per_pair * k / (1 + spread / 5))
+    if not isinstance(effort, str):
+        return Effort((Round(annealing, np.inf),), level.heat, float(effort))
+    if d > _MANY_DIMENSIONS and k >= _MANY_CLUSTERS:
+        shares = 1 / 8, 1 / 4, 3 / 2
+        return Effort(tuple(Round(round(annealing * share), comparisons / 3) for share in shares), level.heat)
+    return Effort((Round(annealing, comparisons),), level.heat)

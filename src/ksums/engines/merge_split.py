@@ -1,0 +1,143 @@
+"""Merge–split search on dense rows: holds the rows and the local state, and makes trials in short calls."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from ksums import state as states
+from ksums.engines._local_kernels import Local, Log
+from ksums.engines._merge_split_kernels import Prospects, Search, Work, merge_split_trials, start_search
+from ksums.rows import Rows
+from ksums.state import ClusterState, Limits
+
+_AT_A_TIME = 1 << 29  # operations in one call, some tenths of a second: only between calls can Ctrl-C be heard
+_ROUNDS_OF_ALL = 2  # the most a trial may cost: comparing all rows so many times with all neighbours of their cluster
+
+_IDLE = 0.4  # of the comparisons in all: without a new best for so long, there is no more to be found
+
+
+class MergeSplit:
+    """The search from one state on. It has its own copy of the rows that pull, in order of their clusters."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        state: ClusterState,
+        limits: Limits,
+        rng: np.random.Generator,
+    ) -> None:
+        k, d = state.composites.shape
+        self.rows, self.k = rows, k
+        self.ids = rows.pulling[np.argsort(state.labels[rows.pulling], kind="stable")]
+        low_dimension = d <= 3
+        n, places, neighbours = len(self.ids), k + 1, min(k - 1, 8 if low_dimension else 32)
+        composites = np.vstack([state.composites, np.zeros(d)])
+        centroids = composites / np.append(state.sizes, 1.0)[:, None]
+        self.local = Local(
+            rows.read(self.ids),
+            rows.weights_of(self.ids),
+            state.labels[self.ids].astype(np.int64),
+            composites,
+            centroids.astype(rows.dtype),
+            np.append(state.sizes, 0.0),
+            np.append(state.counts, 0),
+            np.empty(n, np.int64),
+            np.empty(n, np.int64),
+            np.empty(places, np.int64),
+            np.full((places, neighbours), -1),
+            np.full((places, neighbours), np.inf),
+            float(limits.low.max()),
+            float(limits.high.min()),
+        )
+        total = states.distortion(state) * float(state.sizes.sum())
+        self.values = np.array([total, total])
+        self.best_labels = self.local.labels.copy()
+        self.seed = np.array([rng.integers(2**63)], np.uint64)
+        self.prospects = Prospects(np.zeros(places), np.zeros(places), np.ones(places, np.bool_))
+        self.log = Log(np.empty(4 * n + 64, np.int64), np.empty(4 * n + 64, np.int64), np.zeros(1, np.int64))
+        self.work = Work(
+            np.empty((2, d), rows.dtype),
+            np.empty(d),
+            np.empty(places, np.int64),
+            np.empty(places, np.int64),
+            np.zeros(places, np.int64),
+            np.zeros(places, np.int64),
+            np.zeros(2, np.int64),
+        )
+        self.search = Search(
+            rounds=6,
+            changed_share=0.01 if low_dimension else 0.06,
+            reach=8,
+            hope=2.0,
+            tournament=max(4, k // 16),
+            optimism=20.0,
+            most_compared=_ROUNDS_OF_ALL * n * neighbours,
+        )
+        self._idle_after = np.inf
+        self._at_a_time = max(1, _AT_A_TIME // (8 + d))
+        start_search(self.local)
+
+    def run(self, stop_at: float, in_all: float, heat: float, deadline: float) -> tuple[int, int]:
+        """Trials until so many comparisons were made, of the number in all; how many there were, how many were kept.
+
+        A trial that makes it worse by x is kept with probability exp(−x/T). The temperature T is ``heat`` times the
+        mean sum of squares of a cluster at first, and falls evenly to 0. The best labels are remembered.
+        """
+        made = kept = 0
+        self._idle_after = _IDLE * in_all
+        while (compared := float(self.work.compared[0])) < stop_at and time.perf_counter() < deadline:
+            if self.exhausted:
+                break
+            until = min(stop_at, compared + self._at_a_time)
+            more, better = self._some(until, *(heat * _left(at / in_all) for at in (compared, until)))
+            made, kept = made + more, kept + better
+        return made, kept
+
+    def run_until(self, stop: float, began: float, end: float, heat: float) -> tuple[int, int]:
+        """The same by the clock: until ``stop``, of the time from ``began`` to ``end``."""
+        made = kept = 0
+        while (now := time.perf_counter()) < stop:
+            compared = float(self.work.compared[0])
+            length = self._at_a_time / 20
+            if compared:  # then it is known how many there are in the time left
+                length = min(self._at_a_time, (stop - now) * compared / (now - began))
+            done = (now - began) / (end - began)
+            more, better = self._some(compared + max(1.0, length), heat * _left(done), heat * _left(done))
+            made, kept = made + more, kept + better
+        return made, kept
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether there has been no new best for so long that the search has ended."""
+        return bool(self.work.compared[0] - self.work.compared[1] >= self._idle_after)
+
+    def _some(self, stop_at: float, first_heat: float, last_heat: float) -> tuple[int, int]:
+        return merge_split_trials(
+            self.search,
+            int(np.ceil(stop_at)),
+            self._idle_after,
+            first_heat,
+            last_heat,
+            self.values,
+            self.best_labels,
+            self.seed,
+            self.local,
+            self.prospects,
+            self.log,
+            self.work,
+        )
+
+    def labels(self) -> np.ndarray:
+        """The best found, as labels 0 … k−1."""
+        best = self.local.labels if self.values[0] <= self.values[1] else self.best_labels
+        free = int(np.flatnonzero(np.bincount(best, minlength=self.k + 1) == 0)[0])
+        labels = np.zeros(self.rows.n, np.int32)
+        labels[self.ids] = np.where(best == self.k, free, best)  # all others keep their number
+        return labels
+
+
+def _left(done: float) -> float:
+    """The share of the heat that is left: the last tenth of the work is done cold."""
+    return max(0.0, 1.0 - done / 0.9)
