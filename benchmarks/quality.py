@@ -1,7 +1,7 @@
 """Who finds the lowest sum of squares, and in what time: k-sums beside the best of other packages, on many real sets.
 
     python benchmarks/quality.py                   all sets, about half an hour; results/quality.json
-    python benchmarks/quality.py u1060 glove20k    some of them, printed only
+    python benchmarks/quality.py u1060 glove10k    some of them, printed only
 
 Peers: scikit-learn's KMeans (k-means++, one start and ten), breathing k-means (bkmeans), faiss.Kmeans without
 subsampling, and Hartigan's method from k-means++ seeds. Each takes its own defaults and both cores. Sums of squares
@@ -106,10 +106,10 @@ CASES = [
     Case("cms", "cms_dilepton/cms_dilepton.npz:X", (20, 100)),
     Case("susy", "susy10k/susy10k.npz:X", (20, 100)),
     Case("millionsong", "millionsong6724/millionsong.npz:X", (20, 100)),
-    Case("mnist10k", "mnist/mnist.npz:X", (20, 100), 10_000),
-    Case("sift20k", "sift/sift100k_learn.npy", (50, 200), 20_000),
-    Case("glove20k", "glove100/glove60k.npy", (50, 200), 20_000),
-    Case("esc20k", "esc50_mfcc60/esc50_mfcc60_50k.npz:X", (50, 200), 20_000),
+    Case("mnist5k", "mnist/mnist.npz:X", (20, 100), 5_000),
+    Case("sift10k", "sift/sift100k_learn.npy", (50, 200), 10_000),
+    Case("glove10k", "glove100/glove60k.npy", (50, 200), 10_000),
+    Case("esc10k", "esc50_mfcc60/esc50_mfcc60_50k.npz:X", (50, 200), 10_000),
     *(Case(name, f"docs/{name}/X.npz", (10, 20)) for name in DOCUMENTS),
 ]
 

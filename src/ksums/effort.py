@@ -35,7 +35,7 @@ class _Level(NamedTuple):
 
 LEVELS = {
     "low": _Level(10, (50_000, 30, 2), 0.0),
-    "default": _Level(40, (200_000, 150, 8), 0.0),
+    "default": _Level(40, (400_000, 150, 8), 0.03),
     "high": _Level(80, (4_000_000, 3_000, 160), 0.03),
 }
 _TIMED = _Level(120, (0, 0, 0), 0.03)
@@ -51,7 +51,7 @@ def planned(effort: str | float, n: int, d: int, k: int) -> Effort:
     search pays most before the long annealing: there are three rounds.
     """
     level = LEVELS[effort] if isinstance(effort, str) else _TIMED
-    annealing = min(level.annealing, 2 * d)
+    annealing = min(level.annealing, 2 * max(1, d - 1))
     in_all, per_row, per_pair = level.comparisons
     spread = min(d, 24)
     comparisons = in_all + n * (per_row * (1 + spread / 3) + per_pair * k / (1 + spread / 5))

@@ -15,10 +15,15 @@ kernel = njit(cache=True, **_COMMON)
 helper = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_COMMON)
 """Called from kernels only, and compiled into them: no wrapper for Python, no file of its own."""
 
-helper_reordering = njit(
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-    fastmath={"reassoc", "contract", "nsz", "arcp"},
-    **_COMMON,
-)
+helper_inlined = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **_COMMON)
+"""A helper called for every row with tuples of many arrays: passing these would cost more than what it does."""
+
+_REORDERING = {"reassoc", "contract", "nsz", "arcp"}
+
+helper_reordering = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=_REORDERING, **_COMMON)
 """A helper whose sums may be taken in any order, the same one each time."""
+
+helper_reordering_inlined = njit(
+    no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, fastmath=_REORDERING, **_COMMON
+)
+"""Both."""

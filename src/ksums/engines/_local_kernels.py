@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.engines._jit import helper, helper_reordering
+from ksums.engines._jit import helper, helper_inlined, helper_reordering_inlined
 
 
 class Local(NamedTuple):
@@ -40,7 +40,7 @@ class Log(NamedTuple):
     length: np.ndarray  # (1,)
 
 
-@helper_reordering
+@helper_reordering_inlined
 def sq_distance(rows, i, points, r):
     """|rows[i] − points[r]|²."""
     if rows.shape[1] == 2:
@@ -67,7 +67,7 @@ def link_members(
             local.preceding[behind] = i
 
 
-@helper
+@helper_inlined
 def move(
     i,  # IN     row
     dst,  # IN     cluster it joins
@@ -102,7 +102,7 @@ def move(
     local.labels[i] = dst
 
 
-@helper
+@helper_inlined
 def move_logged(i, dst, local, log):
     """The same, remembered."""
     at = log.length[0]
@@ -143,7 +143,7 @@ def find_near(
         near_sq[r, at], near[r, at] = np.inf, -1
 
 
-@helper
+@helper_inlined
 def stay_cost(i, local):
     """What the sum of squares loses when row i leaves its cluster: w·n/(n − w)·|x − C|²; the row is not its last."""
     src, weight = local.labels[i], local.weights[i]
@@ -151,7 +151,7 @@ def stay_cost(i, local):
     return weight * n / (n - weight) * np.float64(sq_distance(local.rows, i, local.centroids, src))
 
 
-@helper
+@helper_inlined
 def join_cost(i, r, local):
     """What the sum of squares gains when row i joins cluster r: w·n/(n + w)·|x − C|²; inf if r has no room."""
     n, weight = local.sizes[r], local.weights[i]
@@ -160,7 +160,7 @@ def join_cost(i, r, local):
     return weight * n / (n + weight) * np.float64(sq_distance(local.rows, i, local.centroids, r))
 
 
-@helper
+@helper_inlined
 def may_leave(i, local):
     """A cluster never gives up its last row, nor one it needs for its smallest size."""
     src = local.labels[i]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.engines._jit import helper, kernel
+from ksums.engines._jit import helper, helper_inlined, kernel
 from ksums.engines._local_kernels import (
     find_near,
     join_cost,
@@ -23,6 +23,7 @@ from ksums.engines._local_kernels import (
 from ksums.engines._random import random_below, random_share
 
 _SPLIT_STEPS = 3  # of two-means, when a cluster is divided
+_IDLE_TRIALS = 4
 _CHOICE = 20  # what choosing a trial costs, in comparisons
 _CLEARLY = 1e-9  # a trial must gain this share of the sum of squares: else rounding may have
 
@@ -57,6 +58,7 @@ class Work(NamedTuple):
     flags: np.ndarray  # (k+1,)  1: in current, 2: in changed
     changes: np.ndarray  # (k+1,)  moves from or to it since it was last relaxed
     compared: np.ndarray  # (2,)    comparisons made: now, and when the best was found
+    trials: np.ndarray  # (2,)    the same of trials
 
 
 # ---------------------------------------------------------------------------------- the two halves of a trial
@@ -129,16 +131,16 @@ def _split(
     return -n * m / (n + m) * np.float64(sq_distance(local.centroids, r, local.centroids, free))
 
 
-@helper
+@helper_inlined
 def _best_join(
     i,  # IN     row
     r,  # IN     its cluster
     own_sq,  # IN     its squared distance to that
     best,  # IN     cost to stay below
     local,  # IN
-    work,  # INOUT  compared
 ):
-    """The neighbour of r that row i joins at least cost, below ``best``: cost and cluster, −1 if there is none.
+    """The neighbour of r that row i joins at least cost, below ``best``: cost, cluster (−1 if there is none), and
+    how many it was compared with.
 
     By the triangle inequality no cluster is worth a look that is farther from r than both distances together; a
     little more is allowed, as joining costs a little less than the squared distance.
@@ -146,30 +148,33 @@ def _best_join(
     dst, weight = -1, local.weights[i]
     own = np.sqrt(own_sq)
     reach = (own + np.sqrt(1.1 * best / weight)) ** 2
+    compared = local.near.shape[1]
     for at in range(local.near.shape[1]):
         if local.near_sq[r, at] > reach or local.near[r, at] < 0:
+            compared = at
             break
         v = local.near[r, at]
-        work.compared[0] += 1
         n = local.sizes[v]
         # join_cost(i, v) < best, without the division that nearly always comes to nothing
         distance = weight * n * np.float64(sq_distance(local.rows, i, local.centroids, v))
         if distance < best * (n + weight) and n + weight <= local.high:
             best, dst = distance / (n + weight), v
             reach = (own + np.sqrt(1.1 * best / weight)) ** 2
-    return best, dst
+    return best, dst, compared
 
 
 @helper
 def _removal_cost(r, local, work):
     """What dissolving cluster r costs to first order: every row joins its best neighbour."""
     find_near(r, local)
-    total, i = 0.0, local.first[r]
+    total, compared, i = 0.0, 0, local.first[r]
     while i >= 0:
         own_sq = np.float64(sq_distance(local.rows, i, local.centroids, r))
-        cost, _ = _best_join(i, r, own_sq, np.inf, local, work)
+        cost, _, looked = _best_join(i, r, own_sq, np.inf, local)
         total += cost - local.weights[i] * own_sq
+        compared += 1 + looked
         i = local.following[i]
+    work.compared[0] += compared
     return total
 
 
@@ -182,11 +187,12 @@ def _dissolve(
 ):
     """Every row of r joins its best neighbour. Gives the change of the sum of squares; inf where one finds no room."""
     find_near(r, local)
-    total, i = 0.0, local.first[r]
+    total, compared, i = 0.0, 0, local.first[r]
     while i >= 0:
         behind = local.following[i]
         own_sq = np.float64(sq_distance(local.rows, i, local.centroids, r))
-        cost, dst = _best_join(i, r, own_sq, np.inf, local, work)
+        cost, dst, looked = _best_join(i, r, own_sq, np.inf, local)
+        compared += 1 + looked
         if dst < 0:
             return np.inf
         if local.counts[r] > 1:
@@ -194,11 +200,12 @@ def _dissolve(
         total += cost
         move_logged(i, dst, local, log)
         i = behind
+    work.compared[0] += compared
     return total
 
 
 # ---------------------------------------------------------------------------------- relaxation around it
-@helper
+@helper_inlined
 def _note_change(r, marked, work):
     """Cluster r changed in this round."""
     work.changes[r] += 1
@@ -212,7 +219,7 @@ def _note_change(r, marked, work):
 @helper
 def _relax_members(r, marked, local, log, work):
     """The rows of r against its neighbours; gives the change of the sum of squares, and how many clusters changed."""
-    total, i = 0.0, local.first[r]
+    total, compared, i = 0.0, 0, local.first[r]
     while i >= 0:
         behind = local.following[i]
         if log.length[0] >= log.rows.shape[0]:
@@ -221,21 +228,22 @@ def _relax_members(r, marked, local, log, work):
             own_sq = np.float64(sq_distance(local.rows, i, local.centroids, r))
             n, weight = local.sizes[r], local.weights[i]
             stay = weight * n / (n - weight) * own_sq
-            work.compared[0] += 1
-            cost, dst = _best_join(i, r, own_sq, stay, local, work)
+            cost, dst, looked = _best_join(i, r, own_sq, stay, local)
+            compared += 1 + looked
             if dst >= 0:
                 move_logged(i, dst, local, log)
                 total += cost - stay
                 marked = _note_change(r, marked, work)
                 marked = _note_change(dst, marked, work)
         i = behind
+    work.compared[0] += compared
     return total, marked
 
 
 @helper
 def _relax_neighbours(r, reach, marked, local, log, work):
     """The rows of the unchanged neighbours of r against r only."""
-    total = 0.0
+    total, compared = 0.0, 0
     for at in range(min(reach, local.near.shape[1])):
         u = local.near[r, at]
         if u < 0:
@@ -248,11 +256,11 @@ def _relax_neighbours(r, reach, marked, local, log, work):
             if log.length[0] >= log.rows.shape[0]:
                 break
             own_sq = np.float64(sq_distance(local.rows, i, local.centroids, u))
-            work.compared[0] += 1
+            compared += 1
             if own_sq > border and may_leave(i, local):
                 n, weight = local.sizes[u], local.weights[i]
                 stay = weight * n / (n - weight) * own_sq
-                work.compared[0] += 1
+                compared += 1
                 cost = join_cost(i, r, local)
                 if cost < stay:
                     move_logged(i, r, local, log)
@@ -260,6 +268,7 @@ def _relax_neighbours(r, reach, marked, local, log, work):
                     marked = _note_change(r, marked, work)
                     marked = _note_change(u, marked, work)
             i = behind
+    work.compared[0] += compared
     return total, marked
 
 
@@ -369,6 +378,13 @@ def _keep_prospects_fresh(local, prospects, seed, work):
         prospects.stale[r] = False
 
 
+@helper
+def is_idle(k, idle_after, work):
+    """Whether there was no new best for so many comparisons, and for a few trials of each cluster."""
+    idle_trials = work.trials[0] - work.trials[1]
+    return work.compared[0] - work.compared[1] >= idle_after and idle_trials >= _IDLE_TRIALS * k
+
+
 @kernel
 def start_search(local):
     """Lists of members and neighbours, from labels and centroids."""
@@ -398,8 +414,9 @@ def merge_split_trials(
     while local.counts[free] > 0:
         free += 1
     begin = work.compared[0]
-    while work.compared[0] < stop_at and work.compared[0] - work.compared[1] < idle_after:
+    while work.compared[0] < stop_at and not is_idle(places - 1, idle_after, work):
         made += 1
+        work.trials[0] += 1
         work.compared[0] += _CHOICE
         _keep_prospects_fresh(local, prospects, seed, work)
         dissolved, divided = _choose(search, prospects, local, seed)
@@ -430,7 +447,7 @@ def merge_split_trials(
         values[0] += change
         if values[0] < values[1]:
             values[1] = values[0]
-            work.compared[1] = work.compared[0]
+            work.compared[1], work.trials[1] = work.compared[0], work.trials[0]
         count = _touched(local, log, work)
         for at in range(count):
             r = work.changed[at]

@@ -13,8 +13,9 @@ from ksums.rows import Rows
 from ksums.state import ClusterState, Limits
 
 _AT_A_TIME = 1 << 29  # operations in one call, some tenths of a second: only between calls can Ctrl-C be heard
-_ROUNDS_OF_ALL = 2  # the most a trial may cost: comparing all rows so many times with all neighbours of their cluster
+_ROUNDS_OF_ALL = 4  # the most a trial may cost: comparing all rows so many times with all neighbours of their cluster
 
+_TRIALS_PER_CLUSTER = 5  # for a walk that goes uphill too; with fewer trials it does not come down again
 _IDLE = 0.4  # of the comparisons in all: without a new best for so long, there is no more to be found
 
 
@@ -65,17 +66,19 @@ class MergeSplit:
             np.zeros(places, np.int64),
             np.zeros(places, np.int64),
             np.zeros(2, np.int64),
+            np.zeros(2, np.int64),
         )
         self.search = Search(
             rounds=6,
             changed_share=0.01 if low_dimension else 0.06,
             reach=8,
-            hope=2.0,
+            hope=2.0 if low_dimension else 4.0,
             tournament=max(4, k // 16),
             optimism=20.0,
             most_compared=_ROUNDS_OF_ALL * n * neighbours,
         )
         self._idle_after = np.inf
+        self.exhausted = False  # no new best for so long that the search has ended
         self._at_a_time = max(1, _AT_A_TIME // (8 + d))
         start_search(self.local)
 
@@ -83,7 +86,8 @@ class MergeSplit:
         """Trials until so many comparisons were made, of the number in all; how many there were, how many were kept.
 
         A trial that makes it worse by x is kept with probability exp(−x/T). The temperature T is ``heat`` times the
-        mean sum of squares of a cluster at first, and falls evenly to 0. The best labels are remembered.
+        mean sum of squares of a cluster at first, and falls evenly to 0; it is 0 where few trials are to be expected.
+        The best labels are remembered.
         """
         made = kept = 0
         self._idle_after = _IDLE * in_all
@@ -91,9 +95,14 @@ class MergeSplit:
             if self.exhausted:
                 break
             until = min(stop_at, compared + self._at_a_time)
-            more, better = self._some(until, *(heat * _left(at / in_all) for at in (compared, until)))
+            now = heat if self._many(in_all / max(compared, 1.0)) else 0.0
+            more, better = self._some(until, *(now * _left(at / in_all) for at in (compared, until)))
             made, kept = made + more, kept + better
         return made, kept
+
+    def _many(self, times: float) -> bool:
+        """Whether there will be enough trials for a walk that goes uphill too, when all is done so many times."""
+        return self.work.trials[0] * times > _TRIALS_PER_CLUSTER * self.k
 
     def run_until(self, stop: float, began: float, end: float, heat: float) -> tuple[int, int]:
         """The same by the clock: until ``stop``, of the time from ``began`` to ``end``."""
@@ -104,17 +113,13 @@ class MergeSplit:
             if compared:  # then it is known how many there are in the time left
                 length = min(self._at_a_time, (stop - now) * compared / (now - began))
             done = (now - began) / (end - began)
-            more, better = self._some(compared + max(1.0, length), heat * _left(done), heat * _left(done))
+            warmth = heat * _left(done) if self._many(1.0 / max(done, 1e-3)) else 0.0
+            more, better = self._some(compared + max(1.0, length), warmth, warmth)
             made, kept = made + more, kept + better
         return made, kept
 
-    @property
-    def exhausted(self) -> bool:
-        """Whether there has been no new best for so long that the search has ended."""
-        return bool(self.work.compared[0] - self.work.compared[1] >= self._idle_after)
-
     def _some(self, stop_at: float, first_heat: float, last_heat: float) -> tuple[int, int]:
-        return merge_split_trials(
+        made, kept = merge_split_trials(
             self.search,
             int(np.ceil(stop_at)),
             self._idle_after,
@@ -128,6 +133,8 @@ class MergeSplit:
             self.log,
             self.work,
         )
+        self.exhausted = self.work.compared[0] < stop_at
+        return made, kept
 
     def labels(self) -> np.ndarray:
         """The best found, as labels 0 … k−1."""
