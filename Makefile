@@ -23,6 +23,11 @@ lint: .venv/ready
 	$(BIN)/lint-imports
 
 bench: .venv/ready  ## the benchmarks behind the figures in the README
+	$(BIN)/python -m pip install --quiet bkmeans faiss-cpu k-means-constrained
+	$(BIN)/python benchmarks/quality.py
+	$(BIN)/python benchmarks/quality_levels.py
+	$(BIN)/python benchmarks/quality_hgmeans.py build
+	$(BIN)/python benchmarks/quality_hgmeans.py
 	$(BIN)/python benchmarks/exact_pass.py
 	$(BIN)/python benchmarks/first_call.py
 	$(BIN)/python benchmarks/rules.py
@@ -31,6 +36,8 @@ bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python benchmarks/bisecting.py
 	$(BIN)/python benchmarks/sequential.py
 	$(BIN)/python benchmarks/busy.py
+	$(BIN)/python benchmarks/plots.py
+	$(BIN)/python benchmarks/readme.py
 
 clean:
 	rm -rf .venv demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

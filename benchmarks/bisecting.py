@@ -31,7 +31,7 @@ def methods(seed: int) -> dict:
         **{name: (lambda k, name=name: METHODS[name](k, random_state=seed)) for name in printed},
         "scikit-learn BisectingKMeans": lambda k: BisectingKMeans(k, random_state=seed),
         "bisecting k-sums, refine=5": lambda k: BisectingKSums(k, refine=5, random_state=seed),
-        "flat k-sums (default), 30 passes": lambda k: KSums(k, max_iter=30, random_state=seed),
+        "flat k-sums, 30 passes": lambda k: KSums(k, rule="hartigan", max_iter=30, random_state=seed),
     }
 
 

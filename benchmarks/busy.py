@@ -30,7 +30,7 @@ def methods(k: int) -> dict:
     """Name -> function of a number of threads that makes an unfitted model."""
     given = {"max_iter": PASSES, "tol": 0, "random_state": 0}
     return {
-        "k-sums": lambda threads: KSums(k, init="random-labels", n_threads=threads, **given),
+        "k-sums": lambda threads: KSums(k, rule="hartigan", init="random-labels", n_threads=threads, **given),
         "scikit-learn Lloyd": lambda threads: KMeans(k, init="random", n_init=1, algorithm="lloyd", **given),
     }
 

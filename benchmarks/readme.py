@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 HERE = Path(__file__).parent
+METHODS_OF_QUALITY = ("ksums", "sklearn", "sklearn x10", "breathing", "faiss", "Hartigan")
+ROUNDING = 1e-6  # sums of squares this close are equal: float32 labels, float64 sums
 START, END = "<!-- made by benchmarks/readme.py from benchmarks/results: do not edit -->", "<!-- end -->"
 
 
@@ -24,7 +27,137 @@ def markdown(rows: list[list[str]]) -> list[str]:
     return ["| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *body)]
 
 
-def quality() -> list[str]:
+def percent(share: float, digits: int = 2) -> str:
+    return f"{100 * share:+.{digits}f} %"
+
+
+def summary(dense: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What each method did on all cases: dense sets, or documents; and the cases."""
+    cases = [row for row in results("quality")["results"]["cases"] if (row["d"] < 1000) == dense]
+    best = [min(method["mean"] for method in row["methods"].values()) for row in cases]
+    clock = "breathing" if dense else "sklearn"
+    found = []
+    for name in METHODS_OF_QUALITY:
+        pairs = [(row, least) for row, least in zip(cases, best, strict=True) if name in row["methods"]]
+        if not pairs:
+            continue
+        above = [row["methods"][name]["mean"] / least - 1 for row, least in pairs]
+        times = [row["methods"][name]["s"] / row["methods"][clock]["s"] for row, _ in pairs]
+        found.append(
+            {
+                "method": name,
+                "cases": len(pairs),
+                "lowest": sum(share <= ROUNDING for share in above),
+                "median above": median(above),
+                "most above": max(above),
+                "time": median(times),
+                "MB": max(row["methods"][name]["MB"] for row, _ in pairs),
+            }
+        )
+    return found, cases
+
+
+def optima() -> list[str]:
+    """Who finds the lowest sum of squares."""
+    kept = results("quality")
+    lines = []
+    for dense in (True, False):
+        rows, cases = summary(dense)
+        of, clock = ("dense sets", "breathing k-means") if dense else ("sets of documents, cosine", "scikit-learn")
+        names = {row["data"] for row in cases}
+        cells = [
+            ["method", "cases", "lowest mean", "above the lowest, median", "most", f"time / {clock}", "memory, most"]
+        ]
+        cells += [
+            [
+                f"**{row['method']}**" if row["method"] == "ksums" else row["method"],
+                str(row["cases"]),
+                f"{row['lowest']} ({row['lowest'] / row['cases']:.0%})",
+                percent(row["median above"]),
+                percent(row["most above"]),
+                f"{row['time']:.2f}",
+                f"{row['MB']:.0f} MB",
+            ]
+            for row in rows
+        ]
+        measure = "sum of squares" if dense else "mean cosine distance to the own centroid"
+        lines += [
+            f"{len(names)} {of}, {len(cases)} cases (two k each), mean {measure} of {kept['results']['seeds']} seeds, "
+            f"all with their defaults, {kept['machine']['cores']} cores (`benchmarks/quality.py`); time is the median "
+            "of the ratios:",
+            "",
+            *markdown(cells),
+            "",
+        ]
+    lines.append("![sum of squares against time](benchmarks/results/quality.png)")
+    return lines
+
+
+def cases() -> list[str]:
+    """Every case: how far above the lowest mean, and seconds."""
+    cells = [["data", "n × d", "k", *METHODS_OF_QUALITY]]
+    for row in results("quality")["results"]["cases"]:
+        best = min(method["mean"] for method in row["methods"].values())
+        shown = []
+        for name in METHODS_OF_QUALITY:
+            method = row["methods"].get(name)
+            shown.append(f"{percent(method['mean'] / best - 1)}, {method['s']:.2g} s" if method else "–")
+        cells.append([row["data"], f"{row['n']} × {row['d']}", str(row["k"]), *shown])
+    return ["Mean over the seeds above the lowest of all methods, and seconds (`quality.py`):", "", *markdown(cells)]
+
+
+def hgmeans() -> list[str]:
+    found = results("quality_hgmeans")["results"]
+    rows = found["rows"]
+    full = [row["its time"]["worst above"] for row in rows]
+    tenth = [row["a tenth"]["above"] for row in rows]
+    seconds = [row["hgmeans"]["s"] for row in rows]
+    close = sum(share <= 1e-3 for share in tenth)
+    return [
+        f"Beside HG-means (`benchmarks/quality_hgmeans.py`; {len(rows)} cases up to 5,000 rows, its defaults, cut at "
+        f"{found['cut s']} s; it took {min(seconds):.2g} to {max(seconds):.2g} s): given its time, the worse of two "
+        f"runs of k-sums is above it in {sum(share > ROUNDING for share in full)} cases "
+        f"({percent(max(full), 3)} at most, {percent(min(full), 2)} at best); given a tenth of its time, the mean of "
+        f"three is at most 0.1 % above in {close} ({close / len(rows):.0%}; {percent(max(tenth), 3)} at most).",
+    ]
+
+
+def levels() -> list[str]:
+    found = results("quality_levels")["results"]
+    glove, rows = found["glove"], found["levels"]
+    cells = [
+        ["effort", *(f"{row['data']}, k = {row['k']}" for row in rows if row["effort"] == "default"), "memory, most"]
+    ]
+    for level in dict.fromkeys(str(row["effort"]) for row in rows):
+        of = [row for row in rows if str(row["effort"]) == level]
+        name = f"{level} s" if level[0].isdigit() else level
+        cells.append(
+            [
+                name,
+                *(f"{percent(row['E_m / kmeans'] - 1)} in {row['s / kmeans']:.2g}" for row in of),
+                f"{max(row['MB'] for row in of):.0f} MB",
+            ]
+        )
+    hits = [row["ksums found"] for row in found["optima"]]
+    theirs = [row["sklearn found"] for row in found["optima"]]
+    runs = sum(row["seeds"] for row in found["optima"])
+    times = [row["ksums s"] / row["sklearn s"] for row in found["optima"]]
+    return [
+        "Levels of `effort`: sum of squares against `KMeans(k)` with its defaults, and time as a multiple of its time "
+        "(`benchmarks/quality_levels.py`, mean of five seeds):",
+        "",
+        *markdown(cells),
+        "",
+        f"The true clusters of Fränti's {len(hits)} sets are found in {sum(hits)} of {runs} fits "
+        f"({min(hits)} of {found['optima'][0]['seeds']} where it is hardest; `KMeans(k)`: {sum(theirs)} of {runs}), in "
+        f"{median(times):.1f} times the time of `KMeans(k)` (median). GloVe {glove['n']} × {glove['d']}, "
+        f"k = {glove['k']}: {glove['below %']:.2f} % below `KMeans(k, max_iter=300)` in "
+        f"{glove['s / sklearn']:.2f} of its time, {glove['ksums']['MB']:.0f} MB added (it: "
+        f"{glove['sklearn']['MB']:.0f} MB).",
+    ]
+
+
+def rules() -> list[str]:
     found = results("rules")
     given = found["results"]
     best = next(row for row in given["rows"] if row["method"] == "scikit-learn Lloyd, k-means++")
@@ -300,8 +433,8 @@ def first_call() -> list[str]:
 
 def main() -> int:
     stale = False
-    own = [speed, busy, defaults, documents, bisecting, sequential, first_call]
-    for path, parts in ((HERE.parent / "README.md", [quality]), (HERE / "README.md", own)):
+    own = [cases, rules, speed, busy, defaults, documents, bisecting, sequential, first_call]
+    for path, parts in ((HERE.parent / "README.md", [optima, hgmeans, levels]), (HERE / "README.md", own)):
         text = path.read_text()
         before, _, rest = text.partition(START)
         _, _, after = rest.partition(END)

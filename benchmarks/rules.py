@@ -30,7 +30,7 @@ def methods(k: int) -> dict:
         f"k-sums I_m, {rule}": (lambda seed, rule=rule: KSums(k, rule=rule, random_state=seed, **given))
         for rule in RULES
     }
-    ours["k-sums I_s"] = lambda seed: KSums(k, objective="pairwise", random_state=seed, **given)
+    ours["k-sums I_s"] = lambda seed: KSums(k, objective="pairwise", rule="paper", random_state=seed, **given)
     for init in ("k-means++", "random"):
         ours[f"scikit-learn Lloyd, {init}"] = lambda seed, init=init: KMeans(
             k, init=init, n_init=1, max_iter=PASSES, tol=0, random_state=seed

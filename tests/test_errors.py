@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ksums import KSums, metrics
+from ksums import Annealed, KSums, metrics
 
 X = np.random.default_rng(0).standard_normal((30, 4))
 WITH_NAN, WITH_INF = X.copy(), X.copy()
@@ -20,6 +20,12 @@ PARAMETERS = [
     ({"rule": "lloyd"}, "rule must be one of .* a number p >= 0, .*; got 'lloyd'"),
     ({"rule": -1.0}, "rule must be"),
     ({"rule": np.nan}, "rule must be"),
+    ({"rule": Annealed(start=0.5)}, r"rule must be .* with start >= 1 .*; got Annealed\(start=0.5"),
+    ({"rule": Annealed(passes=-1)}, "rule must be .* passes >= 0"),
+    ({"refine": "swap"}, "refine must be 'auto', 'merge-split' or None; got 'swap'"),
+    ({"effort": "max"}, "effort must be one of 'low', 'default', 'high', or a number of seconds > 0; got 'max'"),
+    ({"effort": 0}, "effort must be"),
+    ({"effort": np.inf}, "effort must be"),
     ({"rule": "hartigan", "objective": "pairwise"}, "rule='hartigan' has no meaning for objective='pairwise'"),
     ({"init": "kmeans++"}, "init must be one of"),
     ({"init": np.zeros(29, int)}, r"labels of shape \(30,\) or centres of shape \(3, 4\); got shape \(29,\)"),

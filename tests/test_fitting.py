@@ -89,7 +89,7 @@ def test_ctrl_c_returns_the_best_so_far(X):
             signal.raise_signal(signal.SIGINT)
 
     model = KSums(20, callbacks=[press], tol=0, max_iter=500, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="interrupted in pass 3"):
+    with pytest.warns(ConvergenceWarning, match="interrupted after 3 passes"):
         model.fit(X)
     assert model.n_iter_ == 3
     assert not model.converged_

@@ -21,7 +21,8 @@ class Annealed:
         samples in a cluster (m/16 for many clusters in many dimensions), and at least 6.
     passes : int, default=None
         Number of passes in which p falls. None: as many as the level of ``effort`` allows, and no more than
-        two fifths of ``max_iter``.
+        two fifths of ``max_iter``. For many clusters in many dimensions they are divided into three rounds, each
+        followed by a search, and each with a p that falls.
     """
 
     start: float | None = None

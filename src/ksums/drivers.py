@@ -11,7 +11,7 @@ FAMILY (l2)    (n / (n − w))^q · |x − C|²                          (n / (n
 PAIRWISE       Σ_{y in S} |x − y|²  =  n x·x − 2 x·D + Q           the same (Eqns. 10–14)
 COSINE         −cos(x, D)                                          −cos(x, D + w x)  (Eqns. 7–8)
 ANGLE          −cos(x, D)                                          −cos(x, D)
-LENGTH         |D − w x| − |D|                                     |D| − |D + w x|
+LENGTH         (|D − q w x| − |D|) / q                             (|D| − |D + p w x|) / p
 =============  ==================================================  ========================================
 
 The exponents p, q make the named rules of the l2 family:
@@ -26,10 +26,15 @@ rule             p     q  what it is
 a float p        p     p  relaxation p: 1 is ``hartigan``, above 1 it moves more, below 1 less
 ============  ====  ====  ==========================================================================
 
+Annealing starts with p = q far above 1. There a cluster of m samples is relaxed by m/8 at most, and PAIRWISE has its
+relaxation too: its costs are multiplied by (m/(m − 1))^(q−1) and (m/(m + 1))^(p−1). At p = q = 1 a move of FAMILY,
+PAIRWISE or LENGTH is made if and only if it brings the objective down.
+
 Under cosine, ``paper`` compares directions (COSINE), and what it is to bring down is the mean cosine distance to the
-own centroid, 1 − Σ|D_r|/n; the others are the l2 family on unit rows, with E_m of these. More rules serve the paper's
-baselines: ``nearest`` is ``online``, comparing directions under cosine (ANGLE); ``lloyd`` is the same for samples that
-all move together; ``ikm`` brings the mean cosine distance down with every move (LENGTH), which is for cosine only.
+own centroid, 1 − Σ|D_r|/n; so does ``annealed``, by LENGTH; the others are the l2 family on unit rows, with E_m of
+these. More rules serve the paper's baselines: ``nearest`` is ``online``, comparing directions under cosine (ANGLE);
+``lloyd`` is the same for samples that all move together; ``ikm`` brings the mean cosine distance down with every move
+(LENGTH), which is for cosine only.
 """
 
 from __future__ import annotations
@@ -52,7 +57,7 @@ VANISHED = 1e-6
 ROUNDING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 """How much of the terms of a cost may be rounding, by the arithmetic it was computed in."""
 
-UNBOUNDED = 1e9
+UNBOUNDED = 1e300
 """Exponents are the same for clusters of any size."""
 
 RULES = {
@@ -71,7 +76,7 @@ class Driver:
     kind: int
     p: float = 0.0
     q: float = 0.0
-    per_sample: float = UNBOUNDED  # p and q of a cluster of m samples are at most this times m, or 1
+    per_size: float = UNBOUNDED  # p and q of a cluster of size n are at most this times n, or 1
     lloyd: bool = False  # all samples of a pass are decided on one state, so that no pass raises the objective
 
     @property
@@ -117,20 +122,25 @@ def driver_for(objective: str, metric: str, rule: str | float) -> Driver:
     return Driver(objective, FAMILY, p, q)
 
 
-def relaxed(driver: Driver, relaxation: float) -> Driver:
-    """The driver for a pass of annealing."""
-    return replace(driver, p=relaxation, q=relaxation, per_sample=1.0 / MEMBERS_PER_RELAXATION)
+def relaxed(driver: Driver, relaxation: float, heaviest: float = 1.0) -> Driver:
+    """The driver for a pass of annealing, where samples weigh so much at most."""
+    return replace(driver, p=relaxation, q=relaxation, per_size=1.0 / (MEMBERS_PER_RELAXATION * heaviest))
 
 
-def relaxation_of(driver: Driver, exponent: float, counts: Any) -> Any:
-    """The exponent for clusters of so many samples: min(p, max(1, per_sample · m))."""
-    return np.minimum(exponent, np.maximum(1.0, driver.per_sample * counts))
+def relaxation_of(driver: Driver, exponent: float, sizes: Any) -> Any:
+    """The exponent for clusters of these sizes: min(p, max(1, per_size · n))."""
+    return np.minimum(exponent, np.maximum(1.0, driver.per_size * sizes))
+
+
+def shares(driver: Driver, weights: Any) -> Any:
+    """What a difference of costs is multiplied by to be a fall of the objective: the weight, where costs lack it."""
+    return np.ones_like(weights) if driver.kind == LENGTH else weights
 
 
 def stay_cost(driver: Driver, x: np.ndarray, weight: float, state: ClusterState, src: int) -> float:
     """Cost of sample x in its own cluster ``src``, whose composite and size include it."""
     composite, n = state.composites[src], state.sizes[src]
-    q = relaxation_of(driver, driver.q, state.counts[src])
+    q = relaxation_of(driver, driver.q, n)
     if driver.kind == PAIRWISE:
         m = float(state.counts[src])
         return float((m / (m - 1)) ** (q - 1) * (n * (x @ x) - 2 * (x @ composite) + state.norm_sums[src]))
@@ -159,7 +169,7 @@ def rounding_margin(driver: Driver, x: np.ndarray, state: ClusterState, src: int
 def join_costs(driver: Driver, x: np.ndarray, weight: float, state: ClusterState) -> np.ndarray:
     """Cost of sample x in each cluster, supposing it joins; the entry of its own cluster means nothing."""
     composites, n = state.composites, state.sizes
-    p = relaxation_of(driver, driver.p, state.counts)
+    p = relaxation_of(driver, driver.p, n)
     if driver.kind == PAIRWISE:
         m = state.counts
         return (m / (m + 1)) ** (p - 1) * (n * (x @ x) - 2 * (composites @ x) + state.norm_sums)
@@ -185,14 +195,20 @@ def block_costs(
     state: ClusterState,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Stay costs (b,) and join costs (b, k) of many samples at once, from their products (b, k) with the composites."""
-    assert driver.kind in (FAMILY, PAIRWISE, COSINE), "no size limits for the rules of the baselines"
+    assert driver.kind != ANGLE, "no size limits for the rules of the baselines"
     n, length_sq = state.sizes, state.sq_composites
     rows, w = np.arange(len(own)), weights[:, None]
+    p, q = relaxation_of(driver, driver.p, n), relaxation_of(driver, driver.q, n[own])
     if driver.kind == PAIRWISE:
-        assert driver.monotone, "exchanges follow the exact rule"
-        join = n * sq_norms[:, None] - 2 * products + state.norm_sums
-        return join[rows, own], join
+        m = state.counts
+        pairs = n * sq_norms[:, None] - 2 * products + state.norm_sums
+        return (m[own] / np.maximum(m[own] - 1, 1)) ** (q - 1) * pairs[rows, own], (m / (m + 1)) ** (p - 1) * pairs
     tiny = np.finfo(float).tiny
+    if driver.kind == LENGTH:
+        lengths, q_w, p_w = np.sqrt(length_sq), q * weights, p * w
+        left = np.sqrt(np.maximum(length_sq[own] - 2 * q_w * products[rows, own] + q_w**2, 0.0))
+        joined = np.sqrt(np.maximum(length_sq + 2 * p_w * products + p_w**2, 0.0))
+        return (left - lengths[own]) / q, (lengths - joined) / p
     if driver.kind == COSINE:
         before = length_sq + w**2
         after = before + 2 * w * products
@@ -202,5 +218,4 @@ def block_costs(
         return stay, join
     distances = sq_norms[:, None] - 2 * products / n + length_sq / n**2
     alone = np.maximum(n[own] - weights, tiny)  # the last of a cluster: its cost is not asked for
-    p, q = relaxation_of(driver, driver.p, state.counts), relaxation_of(driver, driver.q, state.counts[own])
     return (n[own] / alone) ** q * distances[rows, own], (n / (n + w)) ** p * distances

@@ -35,7 +35,7 @@ class _Level(NamedTuple):
 
 LEVELS = {
     "low": _Level(10, (50_000, 30, 2), 0.0),
-    "default": _Level(40, (400_000, 150, 8), 0.03),
+    "default": _Level(40, (400_000, 180, 8), 0.03),
     "high": _Level(80, (4_000_000, 3_000, 160), 0.03),
 }
 _TIMED = _Level(120, (0, 0, 0), 0.03)
@@ -43,8 +43,8 @@ _TIMED = _Level(120, (0, 0, 0), 0.03)
 _MANY_DIMENSIONS, _MANY_CLUSTERS = 16, 100
 
 
-def planned(effort: str | float, n: int, d: int, k: int) -> Effort:
-    """The work for so many rows, dimensions and clusters; all rules are from measurements.
+def planned(effort: str | float, n: int, d: int, k: int, search: bool) -> Effort:
+    """The work for so many rows, dimensions and clusters, with a search or without; all rules are from measurements.
 
     In few dimensions annealing brings little that the search does not bring as well, so there is less of it. In many,
     a trial concerns more clusters and rows and there are fewer of them per cluster. There, with many clusters, the
@@ -52,12 +52,12 @@ def planned(effort: str | float, n: int, d: int, k: int) -> Effort:
     """
     level = LEVELS[effort] if isinstance(effort, str) else _TIMED
     annealing = min(level.annealing, 2 * max(1, d - 1))
+    if not isinstance(effort, str):
+        return Effort((Round(annealing, np.inf),), level.heat, float(effort))
     in_all, per_row, per_pair = level.comparisons
     spread = min(d, 24)
     comparisons = in_all + n * (per_row * (1 + spread / 3) + per_pair * k / (1 + spread / 5))
-    if not isinstance(effort, str):
-        return Effort((Round(annealing, np.inf),), level.heat, float(effort))
-    if d > _MANY_DIMENSIONS and k >= _MANY_CLUSTERS:
+    if search and d > _MANY_DIMENSIONS and k >= _MANY_CLUSTERS:
         shares = 1 / 8, 1 / 4, 3 / 2
         return Effort(tuple(Round(round(annealing * share), comparisons / 3) for share in shares), level.heat)
     return Effort((Round(annealing, comparisons),), level.heat)

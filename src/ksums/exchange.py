@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ksums.drivers import Driver, block_costs, join_costs, rounding_margin, stay_cost
+from ksums.drivers import Driver, block_costs, join_costs, rounding_margin, shares, stay_cost
 from ksums.rows import Rows
 from ksums.state import ClusterState, Limits, reallocate
 
@@ -83,7 +83,7 @@ def _gains(rows: Rows, state: ClusterState, driver: Driver) -> Iterator[tuple[np
         own, weights = state.labels[ids], rows.weights_of(ids)
         products = np.asarray(rows.read(ids, np.float64) @ state.composites.T)
         stay, join = block_costs(driver, products, rows.sq_norms[ids], weights, own, state)
-        gains = weights[:, None] * (stay[:, None] - join)
+        gains = shares(driver, weights)[:, None] * (stay[:, None] - join)
         gains[np.arange(len(ids)), own] = -np.inf
         gains[state.counts[own] == 1] = -np.inf  # the last of a cluster stays
         yield ids, gains
@@ -112,7 +112,7 @@ def _profit(driver: Driver, x: np.ndarray, weight: float, state: ClusterState, s
     only = slice(dst, dst + 1)
     joined = ClusterState(state.labels, *(sums[only] for sums in state[1:]))
     profit = stay_cost(driver, x, weight, state, src) - float(join_costs(driver, x, weight, joined)[0])
-    return weight * (profit - rounding_margin(driver, x, state, src))
+    return float(shares(driver, np.float64(weight)) * (profit - rounding_margin(driver, x, state, src)))
 
 
 def _rows_of(rows: Rows, i: int, j: int) -> np.ndarray:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 _SHARE_OF_PASSES = 0.4  # of max_iter that annealing may take,
 _SHARE_OF_TIME = 0.3  # and of the seconds, where these are limited
-_LEAST_ANNEALING = 5  # passes; it takes fewer only if max_iter is small
 _BEFORE_SEARCH = 3  # passes at p = 1: the search begins near an optimum, and the passes after it end in one
 _RECORDS_OF_SEARCH = 10
+_ASTRAY = 1e-5
 _KEPT_FOR_THE_END = 0.1  # of the seconds: the passes after the search
 
 
@@ -111,14 +111,14 @@ def fit(rows: Rows, plan: Plan, seeds: list[int], listener: Listener) -> Run:
         try:
             listener.run_begins()
             run = fit_once(rows, plan, np.random.default_rng(seed), listener)
+            if best is None or run.best < best.best:
+                best = run
             stop = listener.run_ends()
         except KeyboardInterrupt:  # before there was a first state
             if best is None:
                 raise
             best.interrupted = True
             break
-        if best is None or run.best < best.best:
-            best = run
         if stop or run.interrupted or time.perf_counter() > plan.deadline:
             best.interrupted |= run.interrupted
             break
@@ -141,7 +141,7 @@ def fit_once(rows: Rows, plan: Plan, rng: np.random.Generator, listener: Listene
                 course.search(comparisons)
         course.settle(plan.max_iter)
     except KeyboardInterrupt:
-        course.run.interrupted = True
+        course.run.interrupted, course.run.converged = True, False
     return course.run
 
 
@@ -157,7 +157,9 @@ class _Course:
         self.run = Run(states.build(rows, labels, plan.k))
         self.driven_by = plan.driver
         self.engine: Engine | None = None  # for the present state; made when it is needed
-        self._keep_best(plan.driver.value(self.run.state), steady=plan.driver.steady and plan.annealed is None)
+        self.settling_from = 0  # the record with which the present passes began
+        self.last = plan.driver.value(self.run.state)  # the objective of the record before
+        self._keep_best(self.last, steady=plan.driver.steady and plan.annealed is None)
 
     def _go_on_from(self, labels: np.ndarray) -> None:
         self.run.state = states.build(self.rows, labels, self.plan.k)
@@ -184,54 +186,71 @@ class _Course:
         """Passes with falling relaxation; then on from the best state seen, be it the first one."""
         plan, run, first = self.plan, self.run, not self.run.records
         assert plan.effort is not None
-        done = 0
+        done, run.best_labels, run.converged = 0, run.labels.copy(), False
+        heaviest = 1.0 if self.rows.weights is None else float(self.rows.weights.max())
         start = annealed.start_for(len(self.rows.pulling) / plan.k, len(plan.effort.rounds))
         while done < passes and not self.stopped:
-            self._pass(relaxed(plan.driver, relaxations(start, passes)[done]), "annealing")
+            began = time.perf_counter()
+            self._pass(relaxed(plan.driver, relaxations(start, passes)[done], heaviest), "annealing")
             done += 1
             if run.records[-1].moves == 0:  # nor would any move at a lower relaxation
                 break
             if done == 1 and first and np.isfinite(plan.effort.seconds):
-                affordable = int(_SHARE_OF_TIME * plan.effort.seconds / run.records[0].seconds)
-                passes = min(passes, max(_LEAST_ANNEALING, affordable))
+                affordable = _SHARE_OF_TIME * plan.effort.seconds / (time.perf_counter() - began)
+                passes = min(passes, max(1, int(affordable)))
         if self.stopped:
             return
-        if run.best_labels is not None and run.best < plan.driver.value(run.state):
+        if run.best < plan.driver.value(run.state):
             self._go_on_from(run.best_labels)
-        if plan.driver.steady:
-            run.best_labels = None
+        run.best_labels = None  # from here on the last state is the best
 
     # ------------------------------------------------------------------------------------ search
     def search(self, comparisons: float) -> None:
         """Merge–split trials, as many as the effort allows; their result is taken if it is better."""
         plan, run, effort = self.plan, self.run, self.plan.effort
         assert effort is not None
-        if self.stopped or plan.k < 2:
+        until = min(plan.deadline, self.started + (1.0 - _KEPT_FOR_THE_END) * effort.seconds)
+        alone = plan.k in (1, len(self.rows.pulling))
+        if self.stopped or alone or run.best <= 0 or time.perf_counter() >= until:
             return
+        run.converged = False
         search = merge_split(self.rows, run.state, self.limits, self.rng)
         if effort.timed:
-            until = min(plan.deadline, self.started + (1.0 - _KEPT_FOR_THE_END) * effort.seconds)
             parts = self._timed_parts(search, effort, until)
         else:
-            parts = self._counted_parts(search, effort, comparisons)
-        for trials, kept in parts:
-            labels = search.labels()
-            moves = int(np.count_nonzero(labels != run.state.labels))
-            before = run.state.labels
-            if moves:
-                self._go_on_from(labels)
-                if plan.driver.value(run.state) > run.best:  # what looked like a gain was rounding
-                    self._go_on_from(before)
-                    moves = 0
-            self._record(moves, "merge-split", trials=trials, kept=kept)
-            if self._told_to_stop():
-                return
+            parts = self._counted_parts(search, effort, comparisons, until)
+        try:
+            for trials, kept in parts:
+                moves = self._take(search.labels())
+                self._record(moves, "merge-split", trials=trials, kept=kept)
+                astray = search.distortion < run.best * (1.0 - _ASTRAY)  # it believes what is not so: rounding
+                if self._told_to_stop() or astray:
+                    return
+        except KeyboardInterrupt:
+            self._take(search.labels())
+            raise
 
-    def _counted_parts(self, search: MergeSplit, effort: Effort, comparisons: float) -> Iterator[tuple[int, int]]:
+    def _take(self, labels: np.ndarray) -> int:
+        """Go on from these labels, if they are better; gives the number of those that are other than now."""
+        run, before = self.run, self.run.state
+        moves = int(np.count_nonzero(labels != before.labels))
+        if not moves:
+            return 0
+        state = states.build(self.rows, labels, self.plan.k)
+        if not self.plan.driver.value(state) < run.best:
+            return 0
+        if checks.switched_on():
+            checks.check_state(self.rows, state, self.plan.limits)
+        run.state, self.engine, run.best = state, None, self.plan.driver.value(state)
+        return moves
+
+    def _counted_parts(
+        self, search: MergeSplit, effort: Effort, comparisons: float, until: float
+    ) -> Iterator[tuple[int, int]]:
         parts = _RECORDS_OF_SEARCH // len(effort.rounds)
         for part in range(1, parts + 1):
             self.listener.pass_begins()
-            yield search.run(comparisons * part / parts, comparisons, effort.heat, self.plan.deadline)
+            yield search.run(comparisons * part / parts, comparisons, effort.heat, until)
             if search.exhausted:
                 return
 
@@ -246,17 +265,16 @@ class _Course:
     def settle(self, most: int) -> None:
         """Passes of the plan's own driver, until no sample moves, or so many of them, or another stop rule holds."""
         run, plan = self.run, self.plan
-        run.converged = False
-        first = len(run.records)
-        while passes_of(run.records) < plan.max_iter and len(run.records) - first < most and not self.stopped:
-            whole = self._pass(plan.driver, "pass")
-            moves = run.records[-1].moves
-            run.converged = whole and not run.interrupted and (moves == 0 or self._settled(first))
+        self.settling_from = len(run.records)
+        while passes_of(run.records) < plan.max_iter and len(run.records) - self.settling_from < most:
+            if self.stopped:
+                return
+            self._pass(plan.driver, "pass")
             if run.converged:
                 return
 
-    def _pass(self, driver: Driver, stage: str) -> bool:
-        """One pass, recorded; says whether it went through all samples."""
+    def _pass(self, driver: Driver, stage: str) -> None:
+        """One pass, recorded."""
         plan, rows, run = self.plan, self.rows, self.run
         self.listener.pass_begins()
         if self.engine is None:
@@ -278,9 +296,11 @@ class _Course:
             run.interrupted = self.stopped = True
         states.renew_sq_composites(run.state)
         self._record(moves, stage, relaxation=driver.p if stage == "annealing" else 1.0)
-        if not run.interrupted:
-            self._told_to_stop()
-        return whole
+        if run.interrupted:
+            run.converged = False
+            return
+        run.converged = stage == "pass" and whole and (moves == 0 or self._settled())
+        self._told_to_stop()
 
     def _visit(self, driver: Driver, order: np.ndarray, exchange: bool) -> Iterator[int]:
         """Each sample once in order; then, under size limits, exchanges. Yields the number of moves now and then."""
@@ -313,13 +333,14 @@ class _Course:
         """A steady rule is at its best now; of any other the labels of the best pass are kept."""
         run = self.run
         if objective < run.best or steady:
-            run.best = objective
-            run.best_labels = None if steady else run.state.labels.copy()
+            labels = None if steady else run.state.labels.copy()
+            run.best, run.best_labels = objective, labels
 
     def _record(self, moves: int, stage: str = "pass", relaxation: float = 1.0, trials: int = 0, kept: int = 0) -> None:
         run, driver, unit, sizes = self.run, self.plan.driver, self.rows.measure_unit, self.run.state.sizes
         objective = driver.value(run.state)
-        gain = run.best - objective if trials else 0.0
+        gain = self.last - objective if stage == "merge-split" else 0.0
+        self.last = objective
         run.records.append(
             PassRecord(
                 index=len(run.records) + 1,
@@ -339,9 +360,10 @@ class _Course:
         )
         self._keep_best(objective, steady=driver.steady and stage != "annealing")
 
-    def _settled(self, first: int) -> bool:
+    def _settled(self) -> bool:
         """Whether the best objective has fallen by no more than ``tol``, relatively, over the last passes."""
-        passes, values = self.plan.driver.patience, [record.objective for record in self.run.records[first:]]
+        records = self.run.records[self.settling_from :]
+        passes, values = self.plan.driver.patience, [record.objective for record in records]
         if self.plan.tol == 0 or len(values) <= passes:
             return False
         earlier, now = min(values[:-passes]), min(values)

@@ -90,7 +90,7 @@ CONSTRAINTS: Mapping[str, _Constraint] = {
 
 def _is_annealed(rule: Any) -> bool:
     if not isinstance(rule, Annealed):
-        return rule == "annealed"
+        return isinstance(rule, str) and rule == "annealed"
     start_holds = rule.start is None or (_is_real(rule.start) and rule.start >= 1)
     return start_holds and (rule.passes is None or (_is_int(rule.passes) and rule.passes >= 0))
 
@@ -124,8 +124,8 @@ def check_parameters(estimator: Any) -> None:
     rule = parameters.get("rule", "auto")
     if parameters.get("objective") == "pairwise" and rule in ("released", "hartigan", "online"):
         raise ValueError(
-            f"{name}: rule={rule!r} has no meaning for objective='pairwise', whose driven function "
-            "I_s has one form only; take rule='paper' for that, leave rule='auto', or take objective='distortion'."
+            f"{name}: rule={rule!r} has no meaning for objective='pairwise'; take rule='paper' for I_s as it is "
+            "printed, leave rule='auto', or take objective='distortion'."
         )
     if parameters.get("refine") == "merge-split":
         _check_search(name, parameters)

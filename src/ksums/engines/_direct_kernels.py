@@ -91,7 +91,7 @@ def score_all(
             scores[r] = length_score(fast.more[r, 0], fast.more[r, 1], fast.more[r, 2], weight, products[r])
     elif rule.kind == WEIGHTED:
         for r in range(k):
-            p = exponent(rule, rule.p, state.counts[r])
+            p = exponent(rule, rule.p, state.sizes[r])
             scores[r] = weighted_score(
                 fast.more[r, 0], fast.more[r, 1], fast.more[r, 2], p, sq_norm, weight, products[r]
             )

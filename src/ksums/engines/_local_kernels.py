@@ -18,7 +18,7 @@ class Local(NamedTuple):
 
     rows: np.ndarray  # (n, d)   finished rows
     weights: np.ndarray  # (n,)
-    labels: np.ndarray  # (n,)     int64: the place of each row's cluster
+    labels: np.ndarray  # (n,)     the place of each row's cluster
     composites: np.ndarray  # (k+1, d) float64
     centroids: np.ndarray  # (k+1, d) D/n in the arithmetic of the rows
     sizes: np.ndarray  # (k+1,)
@@ -81,10 +81,12 @@ def move(
     local.counts[dst] += 1
     left = 1.0 / local.sizes[src] if local.counts[src] > 0 else 0.0
     joined = 1.0 / local.sizes[dst]
+    kept = 1.0 if local.counts[src] > 0 else 0.0  # nothing of an emptied place is left to the cluster that comes next
+    local.sizes[src] *= kept
     rows, composites, centroids = local.rows, local.composites, local.centroids
     for t in range(rows.shape[1]):
         x = weight * rows[i, t]
-        composites[src, t] -= x
+        composites[src, t] = (composites[src, t] - x) * kept
         composites[dst, t] += x
         centroids[src, t] = composites[src, t] * left
         centroids[dst, t] = composites[dst, t] * joined

@@ -24,8 +24,9 @@ from ksums.engines._random import random_below, random_share
 
 _SPLIT_STEPS = 3  # of two-means, when a cluster is divided
 _IDLE_TRIALS = 4
-_CHOICE = 20  # what choosing a trial costs, in comparisons
-_CLEARLY = 1e-9  # a trial must gain this share of the sum of squares: else rounding may have
+_CHOICE = 20  # what choosing a trial costs, in comparisons, and a quarter of the number of clusters
+_SLACK = 1.1  # joining costs less than the squared distance: by a tenth for clusters of ten rows, taken for all
+_BORDER = 1.0 / (1.0 + np.sqrt(_SLACK)) ** 2  # of |C − C'|²: a row this close to its own centroid stays, then
 
 
 class Search(NamedTuple):
@@ -37,6 +38,7 @@ class Search(NamedTuple):
     hope: float  # a trial is given up unless this many times the last round's gain could still make it pay
     tournament: int  # clusters of which the best to dissolve, or to split, is taken
     optimism: float  # a trial is not begun where dissolving costs more than this many times what splitting gains
+    clearly: float  # a trial must gain this share of the sum of squares: else rounding may have
     most_compared: int  # comparisons of a row with a cluster in one trial
 
 
@@ -58,7 +60,7 @@ class Work(NamedTuple):
     flags: np.ndarray  # (k+1,)  1: in current, 2: in changed
     changes: np.ndarray  # (k+1,)  moves from or to it since it was last relaxed
     compared: np.ndarray  # (2,)    comparisons made: now, and when the best was found
-    trials: np.ndarray  # (2,)    the same of trials
+    trials: np.ndarray  # (2,)    the same of trials, with those not begun
 
 
 # ---------------------------------------------------------------------------------- the two halves of a trial
@@ -131,6 +133,12 @@ def _split(
     return -n * m / (n + m) * np.float64(sq_distance(local.centroids, r, local.centroids, free))
 
 
+@helper
+def _find_near(r, local, work):
+    find_near(r, local)
+    work.compared[0] += local.counts.shape[0]
+
+
 @helper_inlined
 def _best_join(
     i,  # IN     row
@@ -143,11 +151,12 @@ def _best_join(
     how many it was compared with.
 
     By the triangle inequality no cluster is worth a look that is farther from r than both distances together; a
-    little more is allowed, as joining costs a little less than the squared distance.
+    little more is allowed, as joining costs a little less than the squared distance. For small clusters that is a
+    rule of thumb, as the lists are: what it misses is left to the exact passes.
     """
     dst, weight = -1, local.weights[i]
     own = np.sqrt(own_sq)
-    reach = (own + np.sqrt(1.1 * best / weight)) ** 2
+    reach = (own + np.sqrt(_SLACK * best / weight)) ** 2
     compared = local.near.shape[1]
     for at in range(local.near.shape[1]):
         if local.near_sq[r, at] > reach or local.near[r, at] < 0:
@@ -159,14 +168,14 @@ def _best_join(
         distance = weight * n * np.float64(sq_distance(local.rows, i, local.centroids, v))
         if distance < best * (n + weight) and n + weight <= local.high:
             best, dst = distance / (n + weight), v
-            reach = (own + np.sqrt(1.1 * best / weight)) ** 2
+            reach = (own + np.sqrt(_SLACK * best / weight)) ** 2
     return best, dst, compared
 
 
 @helper
 def _removal_cost(r, local, work):
     """What dissolving cluster r costs to first order: every row joins its best neighbour."""
-    find_near(r, local)
+    _find_near(r, local, work)
     total, compared, i = 0.0, 0, local.first[r]
     while i >= 0:
         own_sq = np.float64(sq_distance(local.rows, i, local.centroids, r))
@@ -186,15 +195,18 @@ def _dissolve(
     work,  # INOUT
 ):
     """Every row of r joins its best neighbour. Gives the change of the sum of squares; inf where one finds no room."""
-    find_near(r, local)
+    _find_near(r, local, work)
+    for t in range(local.rows.shape[1]):  # the neighbours are those of where the centroid was before rows left it
+        work.halves[0, t] = local.centroids[r, t]
     total, compared, i = 0.0, 0, local.first[r]
     while i >= 0:
         behind = local.following[i]
-        own_sq = np.float64(sq_distance(local.rows, i, local.centroids, r))
+        own_sq = np.float64(sq_distance(local.rows, i, work.halves, 0))
         cost, dst, looked = _best_join(i, r, own_sq, np.inf, local)
         compared += 1 + looked
         if dst < 0:
-            return np.inf
+            total = np.inf
+            break
         if local.counts[r] > 1:
             total -= stay_cost(i, local)
         total += cost
@@ -250,7 +262,7 @@ def _relax_neighbours(r, reach, marked, local, log, work):
             break
         if work.flags[u] & 1:
             continue
-        border, i = 0.2381 * local.near_sq[r, at], local.first[u]  # a row closer to its own centroid stays
+        border, i = _BORDER * local.near_sq[r, at], local.first[u]
         while i >= 0:
             behind = local.following[i]
             if log.length[0] >= log.rows.shape[0]:
@@ -302,7 +314,7 @@ def _relax(
         marked = 0
         for at in range(count):
             work.flags[work.current[at]] = 1
-            find_near(work.current[at], local)
+            _find_near(work.current[at], local, work)
         for at in range(count):
             r = work.current[at]
             change, marked = _relax_members(r, marked, local, log, work)
@@ -366,7 +378,10 @@ def _try(search, dissolved, divided, free, bar, local, log, work):
     if change == np.inf:
         return change
     count = _much_changed(search, _touched(local, log, work), local, work)
-    return change + _relax(search, count, change, bar, stop_at, local, log, work)
+    change += _relax(search, count, change, bar, stop_at, local, log, work)
+    for at in range(_touched(local, log, work)):
+        work.changes[work.changed[at]] = 0
+    return change
 
 
 @helper
@@ -387,11 +402,8 @@ def is_idle(k, idle_after, work):
 
 @kernel
 def start_search(local):
-    """Lists of members and neighbours, from labels and centroids."""
+    """Lists of members, from the labels."""
     link_members(local)
-    for r in range(local.counts.shape[0]):
-        if local.counts[r] > 0:
-            find_near(r, local)
 
 
 @kernel
@@ -409,15 +421,14 @@ def merge_split_trials(
     log,  # INOUT
     work,  # INOUT
 ):
-    """Some trials, one at least; returns how many were made, and how many were kept."""
+    """Some trials; returns how many were made, and how many were kept. Those that are not promising are not begun."""
     places, made, kept, free = local.counts.shape[0], 0, 0, 0
     while local.counts[free] > 0:
         free += 1
     begin = work.compared[0]
     while work.compared[0] < stop_at and not is_idle(places - 1, idle_after, work):
-        made += 1
         work.trials[0] += 1
-        work.compared[0] += _CHOICE
+        work.compared[0] += _CHOICE + places // 4
         _keep_prospects_fresh(local, prospects, seed, work)
         dissolved, divided = _choose(search, prospects, local, seed)
         if dissolved < 0 or divided < 0:
@@ -427,7 +438,8 @@ def merge_split_trials(
         prospects.gain[divided] = _halve(divided, local, seed, work)
         if prospects.removal[dissolved] > search.optimism * prospects.gain[divided]:
             continue
-        bar = -_CLEARLY * values[0]
+        made += 1
+        bar = -search.clearly * values[0]
         done = (work.compared[0] - begin) / (stop_at - begin)
         heat = first_heat + (last_heat - first_heat) * min(1.0, done)
         temperature = heat * values[0] / (places - 1)
@@ -435,7 +447,8 @@ def merge_split_trials(
             bar = max(bar, -temperature * np.log(1.0 - random_share(seed)))
         log.length[0] = 0
         change = _try(search, dissolved, divided, free, bar, local, log, work)
-        if not change < bar:
+        # A sum of squares below 0: weights so unequal that n − w lost all its digits.
+        if not change < bar or not values[0] + change >= 0.0:
             undo(local, log)
             continue
         if change > 0.0 and values[0] <= values[1]:  # about to leave the best place so far
@@ -453,7 +466,7 @@ def merge_split_trials(
             r = work.changed[at]
             if local.counts[r] == 0:
                 continue
-            find_near(r, local)
+            _find_near(r, local, work)
             prospects.stale[r] = True
             for near in range(min(6, local.near.shape[1])):
                 if local.near[r, near] >= 0:

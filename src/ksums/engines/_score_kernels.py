@@ -54,7 +54,7 @@ class Rule(NamedTuple):
     kind: int
     p: float
     q: float
-    per_sample: float  # see ``drivers.Driver``
+    per_size: float  # see ``drivers.Driver``
     rounding: float  # see ``drivers.ROUNDING``
     heaviest: float  # heaviest weight where sizes have an upper limit, else 0: then no cluster is ever full
 
@@ -81,9 +81,9 @@ def power(ratio, exponent):
 
 
 @helper
-def exponent(rule, relaxation, count):
-    """The exponent p or q for a cluster of so many samples: see ``drivers.relaxation_of``."""
-    return min(relaxation, max(1.0, rule.per_sample * count))
+def exponent(rule, relaxation, size):
+    """The exponent p or q for a cluster of this size: see ``drivers.relaxation_of``."""
+    return min(relaxation, max(1.0, rule.per_size * size))
 
 
 @helper
@@ -117,7 +117,7 @@ def cost_to_beat(rule, src, state, sq_norm, weight, product):
     if rule.kind == PAIRWISE:
         terms = n * sq_norm + state.norm_sums[src]
         m = np.float64(state.counts[src])
-        relaxed = power(m / (m - 1.0), exponent(rule, rule.q, m) - 1.0)
+        relaxed = power(m / (m - 1.0), exponent(rule, rule.q, n) - 1.0)
         return relaxed * (terms - 2.0 * product) - rule.rounding * terms
     if rule.kind == COSINE:
         if composite_sq <= VANISHED * weight * weight:
@@ -126,21 +126,18 @@ def cost_to_beat(rule, src, state, sq_norm, weight, product):
     if rule.kind == ANGLE:
         return -product * inverse_length(n, composite_sq) - rule.rounding
     if rule.kind == LENGTH:
-        q = exponent(rule, rule.q, state.counts[src])
+        q = exponent(rule, rule.q, n)
         less = weight * (q * weight - 2.0 * product)
         return less / (length(composite_sq + q * less) + length(composite_sq)) - rule.rounding * weight
     terms = sq_norm + composite_sq / (n * n)
-    return (
-        power(n / (n - weight), exponent(rule, rule.q, state.counts[src])) * (terms - 2.0 * product / n)
-        - rule.rounding * terms
-    )
+    return power(n / (n - weight), exponent(rule, rule.q, n)) * (terms - 2.0 * product / n) - rule.rounding * terms
 
 
 @helper
 def join_cost(rule, dst, state, sq_norm, weight, product):
     """Cost of a sample in cluster ``dst`` if it joins; ``product`` is x·D_dst without the sample."""
     n, composite_sq = state.sizes[dst], state.sq_composites[dst]
-    p = exponent(rule, rule.p, state.counts[dst])
+    p = exponent(rule, rule.p, n)
     if rule.kind == PAIRWISE:
         m = np.float64(state.counts[dst])
         return power(m / (m + 1.0), p - 1.0) * (n * sq_norm - 2.0 * product + state.norm_sums[dst])
@@ -165,7 +162,8 @@ def refresh(
     fast,  # INOUT  row r
 ):
     """Coefficients of cluster r from the state."""
-    n, p = state.sizes[r], exponent(rule, rule.p, state.counts[r])
+    n = state.sizes[r]
+    p = exponent(rule, rule.p, n)
     if rule.kind == PAIRWISE:
         m = np.float64(state.counts[r])
         f = power(m / (m + 1.0), p - 1.0)
@@ -303,7 +301,7 @@ def finish_score(
         for j in range(lanes):
             scores[r, j] = fma(-b, scores[r, j], sq_norms[first + j] + c)
         # One loop for each rule that has a name: with the choice inside, LLVM makes no vectors of it.
-        p = exponent(rule, rule.p, state.counts[r])
+        p = exponent(rule, rule.p, state.sizes[r])
         if p == 1.0:
             for j in range(lanes):
                 scores[r, j] = a / (a + weights[first + j]) * scores[r, j]

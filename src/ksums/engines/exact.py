@@ -82,7 +82,7 @@ class ExactEngine:
             WEIGHTED if driver.kind == FAMILY and rows.weights is not None else driver.kind,
             driver.p,
             driver.q,
-            driver.per_sample,
+            driver.per_size,
             ROUNDING[self.dtype],
             heaviest if np.isfinite(limits.high).any() else 0.0,
         )

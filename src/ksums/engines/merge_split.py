@@ -33,19 +33,19 @@ class MergeSplit:
         self.rows, self.k = rows, k
         self.ids = rows.pulling[np.argsort(state.labels[rows.pulling], kind="stable")]
         low_dimension = d <= 3
-        n, places, neighbours = len(self.ids), k + 1, min(k - 1, 8 if low_dimension else 32)
+        n, places, neighbours = len(self.ids), k + 1, min(k, 8 if low_dimension else 32)
         composites = np.vstack([state.composites, np.zeros(d)])
         centroids = composites / np.append(state.sizes, 1.0)[:, None]
         self.local = Local(
             rows.read(self.ids),
             rows.weights_of(self.ids),
-            state.labels[self.ids].astype(np.int64),
+            state.labels[self.ids],
             composites,
             centroids.astype(rows.dtype),
             np.append(state.sizes, 0.0),
             np.append(state.counts, 0),
-            np.empty(n, np.int64),
-            np.empty(n, np.int64),
+            np.empty(n, np.int32),
+            np.empty(n, np.int32),
             np.empty(places, np.int64),
             np.full((places, neighbours), -1),
             np.full((places, neighbours), np.inf),
@@ -57,7 +57,8 @@ class MergeSplit:
         self.best_labels = self.local.labels.copy()
         self.seed = np.array([rng.integers(2**63)], np.uint64)
         self.prospects = Prospects(np.zeros(places), np.zeros(places), np.ones(places, np.bool_))
-        self.log = Log(np.empty(4 * n + 64, np.int64), np.empty(4 * n + 64, np.int64), np.zeros(1, np.int64))
+        # Splitting and dissolving take two moves of a row at most; what relaxing wants beyond that ends the trial.
+        self.log = Log(np.empty(3 * n, np.int32), np.empty(3 * n, np.int32), np.zeros(1, np.int64))
         self.work = Work(
             np.empty((2, d), rows.dtype),
             np.empty(d),
@@ -75,8 +76,10 @@ class MergeSplit:
             hope=2.0 if low_dimension else 4.0,
             tournament=max(4, k // 16),
             optimism=20.0,
+            clearly=1e-9 if rows.dtype == np.float64 else 1e-7,
             most_compared=_ROUNDS_OF_ALL * n * neighbours,
         )
+        self.made = 0  # trials
         self._idle_after = np.inf
         self.exhausted = False  # no new best for so long that the search has ended
         self._at_a_time = max(1, _AT_A_TIME // (8 + d))
@@ -86,8 +89,8 @@ class MergeSplit:
         """Trials until so many comparisons were made, of the number in all; how many there were, how many were kept.
 
         A trial that makes it worse by x is kept with probability exp(−x/T). The temperature T is ``heat`` times the
-        mean sum of squares of a cluster at first, and falls evenly to 0; it is 0 where few trials are to be expected.
-        The best labels are remembered.
+        mean sum of squares of a cluster, and this factor falls evenly to 0; it is 0 where few trials are to be
+        expected. The best labels are remembered.
         """
         made = kept = 0
         self._idle_after = _IDLE * in_all
@@ -102,7 +105,7 @@ class MergeSplit:
 
     def _many(self, times: float) -> bool:
         """Whether there will be enough trials for a walk that goes uphill too, when all is done so many times."""
-        return self.work.trials[0] * times > _TRIALS_PER_CLUSTER * self.k
+        return self.made * times > _TRIALS_PER_CLUSTER * self.k
 
     def run_until(self, stop: float, began: float, end: float, heat: float) -> tuple[int, int]:
         """The same by the clock: until ``stop``, of the time from ``began`` to ``end``."""
@@ -117,6 +120,11 @@ class MergeSplit:
             more, better = self._some(compared + max(1.0, length), warmth, warmth)
             made, kept = made + more, kept + better
         return made, kept
+
+    @property
+    def distortion(self) -> float:
+        """E_m of the best labels, by the search's own sums."""
+        return float(self.values[1] / self.local.sizes.sum())
 
     def _some(self, stop_at: float, first_heat: float, last_heat: float) -> tuple[int, int]:
         made, kept = merge_split_trials(
@@ -133,6 +141,7 @@ class MergeSplit:
             self.log,
             self.work,
         )
+        self.made += made
         self.exhausted = self.work.compared[0] < stop_at
         return made, kept
 

@@ -225,4 +225,5 @@ class Clusterer(CallbackSupportMixin, Centred):
             )
 
     def _interrupted(self, run: Run) -> str:
-        return f"The fit was interrupted in pass {len(run.records)}; the model holds the best labels found so far."
+        passes = passes_of(run.records)
+        return f"The fit was interrupted after {passes} passes; the model holds the best labels found so far."

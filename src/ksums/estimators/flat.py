@@ -15,6 +15,8 @@ from ksums.rows import Rows
 from ksums.seeding import limits_for
 from ksums.typing import Matrix
 
+_COPIED_BYTES = 256 << 20  # of the search, if it was not asked for: a copy of the rows,
+_BYTES_BESIDE = 48  # and, for each of them, weight, labels, lists and log
 _TOL = 1e-5  # for rules that may go on for ever
 
 
@@ -39,29 +41,47 @@ class KSums(Clusterer):
         ``"cosine"`` looks at directions only: rows are scaled to unit length as they are read. Rows of zeros
         have none; they get the label 0, as from ``predict``, and pull no cluster.
 
-    rule : {"auto", "paper", "released", "hartigan", "online"} or float, default="auto"
-        When a sample moves, for ``objective="distortion"``. ``"hartigan"``: when E_m falls. ``"paper"``: when
-        the sample gets closer to the centroid it would join, itself counted in. ``"released"``: the same, its
-        own centroid measured without it, as in the authors' code; this moves more, often ends lower and need not
-        settle. ``"online"``: when another centroid is closer. A float p is a relaxation: 1 is ``"hartigan"``,
-        2 is ``"released"``. ``"auto"`` is ``"hartigan"`` for l2 and ``"paper"`` for cosine, where ``"paper"``
-        compares directions (and brings down the mean cosine distance to the own centroid), while every other rule
-        is that of l2 on the unit rows.
+    rule : {"auto", "annealed", "paper", "released", "hartigan", "online"}, float or Annealed, default="auto"
+        When a sample moves. ``"annealed"``, which is ``"auto"``: when the objective falls; but in the first passes
+        also where it rises a little, and less and less so (see :class:`~ksums.Annealed`, which also sets the
+        schedule). So it ends in better optima, and at the end no single move could improve it. What it brings down
+        under cosine is the mean cosine distance to the own centroid.
+
+        The others are single rules from the first pass to the last, for ``objective="distortion"``. ``"hartigan"``:
+        when E_m falls. ``"paper"``: when the sample gets closer to the centroid it would join, itself counted in;
+        under cosine, closer in direction. ``"released"``: the same, its own centroid measured without it, as in the
+        authors' code; this moves more, often ends lower and need not settle. ``"online"``: when another centroid is
+        closer. A float p is a relaxation: 1 is ``"hartigan"``, 2 is ``"released"``. Under cosine all but ``"paper"``
+        and ``"annealed"`` are those of l2 on the unit rows. For ``objective="pairwise"`` there are ``"paper"``, when
+        E_s falls, ``"annealed"``, and floats.
 
     init : {"auto", "random-labels", "k-means++", "random-points"} or array, default="auto"
         The start. ``"random-labels"`` is the paper's. ``"k-means++"`` seeds from all rows. ``"auto"`` takes
         k-means++ on a sample (5000 rows, or 10 per cluster if that is more) up to k = 1000, and random points
         above. An array is labels of shape (n,) or centres of shape (k, d).
 
+    refine : {"auto", "merge-split"} or None, default="auto"
+        ``"merge-split"`` looks for better optima: one cluster is split, another one dissolved, the rows around both
+        are moved, and all is undone unless E_m is lower then (or, early on and by chance, a little higher). It holds a
+        copy of the rows. For
+        ``objective="distortion"`` with l2 (or cosine and ``rule="hartigan"``), dense rows, and the rules
+        ``"annealed"`` and ``"hartigan"``; elsewhere it is not offered. ``"auto"``: wherever it is offered, the rule
+        is annealed, and the copy takes no more than 256 MB.
+
+    effort : {"low", "default", "high"} or float, default="default"
+        How much annealing and search there is. Levels are amounts of work, so that a fit is the same each time.
+        A number is a time in seconds, which the search makes use of (without a search the fit may end before): then
+        the result depends on the machine.
+
     n_init : int, default=1
         Number of runs from different starts; the one with the lowest objective is kept.
 
-    max_iter : int, default=100
-        Most passes over the data in a run.
+    max_iter : int, default=300
+        Most passes over the data in a run. Annealing takes no more than two fifths of them, unless told how many.
 
-    tol : float, default=1e-5
+    tol : float, default=None
         A run ends when the objective has fallen by no more than this, relatively, in the last pass (in the last
-        three for rules that may also go up). 0: only when no sample moves.
+        three for rules that may also go up). 0: only when no sample moves. None: 0 for ``"annealed"``, else 1e-5.
 
     time_budget : float, default=None
         Seconds after which the fit stops, in the middle of a pass if need be, with the best found. The start is
@@ -105,11 +125,11 @@ class KSums(Clusterer):
     objective_ : float
         What was brought down: one of the two, or the mean cosine distance to the own centroid (see ``rule``).
     n_iter_ : int
-        Passes of the run that was kept.
+        Passes of the run that was kept, without the search.
     converged_ : bool
         Whether that run ended by itself: no moves, or no more progress than tol.
     history_ : list of PassRecord
-        One record for each pass of that run.
+        One record for each pass of that run, and up to ten for the merge–split search, with its trials and gains.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -189,12 +209,18 @@ class KSums(Clusterer):
             return self._annealed() is not None and self._driver().kind == FAMILY
         return self.refine == "merge-split"
 
+    def _may_copy(self, rows: Rows) -> bool:
+        """Whether the search may have its copy of the rows."""
+        size = len(rows.pulling) * (rows.d * rows.dtype.itemsize + _BYTES_BESIDE)
+        return not rows.is_sparse and (self.refine == "merge-split" or size <= _COPIED_BYTES)
+
     def _records(self) -> int:
         return most_records(int(self.max_iter), self._searches())
 
     def _run(self, rows: Rows, task: Task) -> Run:
         k, annealed = int(self.n_clusters), self._annealed()
-        effort = planned(self.effort, len(rows.pulling), rows.d, k)
+        search = self._searches() and self._may_copy(rows)
+        effort = planned(self.effort, len(rows.pulling), rows.d, k, search)
         seconds = min(effort.seconds, np.inf if self.time_budget is None else float(self.time_budget))
         tol = self.tol
         if tol is None:
@@ -211,7 +237,7 @@ class KSums(Clusterer):
             deadline=task.started + seconds,
             n_threads=task.n_threads,
             annealed=annealed,
-            search=self._searches() and not rows.is_sparse,
+            search=search,
             effort=effort._replace(seconds=seconds / len(task.seeds)),
         )
         return fit(rows, plan, task.seeds, task.listener)

@@ -1,0 +1,281 @@
+"""Merge–split search: its books are right, it respects what it must, and it finds what single moves cannot."""
+
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ksums import KSums
+from ksums import state as states
+from ksums.effort import LEVELS, planned
+from ksums.engines.merge_split import MergeSplit
+from ksums.rows import prepare
+from ksums.state import Limits, no_limits
+
+
+def search_of(X, labels, k, weights=None, limits=None, seed=0):
+    rows = prepare(X, "l2", weights)
+    return MergeSplit(rows, states.build(rows, labels, k), limits or no_limits(k), np.random.default_rng(seed)), rows
+
+
+def searched(model):
+    return [record for record in model.history_ if record.stage == "merge-split"]
+
+
+@pytest.fixture
+def grid(rng):
+    """25 round clusters of 40 rows on a grid."""
+    places = np.stack(np.meshgrid(np.arange(5), np.arange(5)), -1).reshape(-1, 2) * 10.0
+    return (places[:, None] + rng.standard_normal((25, 40, 2))).reshape(-1, 2)
+
+
+# -------------------------------------------------------------------------------------------- the books
+@pytest.mark.parametrize("heat", [0.0, 0.3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("d", "dtype"), [(2, np.float64), (3, np.float32), (20, np.float64), (40, np.float32)])
+def test_its_sums_are_those_of_its_labels(d, dtype, weighted, heat, rng):
+    X = rng.standard_normal((400, d)).astype(dtype)
+    weights = rng.uniform(0.5, 2, 400) if weighted else None
+    search, rows = search_of(X, rng.integers(0, 30, 400), 30, weights)
+    for part in range(1, 4):
+        search.run(part * 40_000, 120_000, heat, np.inf)
+        local = search.local
+        fresh = states.build(rows, np.take(local.labels, np.argsort(search.ids)), 31)
+        tolerance = 1e-9 if dtype == np.float64 else 1e-4
+        occupied = fresh.counts > 0
+        assert occupied.sum() == 30
+        assert (fresh.counts == local.counts).all()
+        np.testing.assert_allclose(local.composites, fresh.composites, atol=tolerance * 400)
+        np.testing.assert_allclose(local.sizes, fresh.sizes, rtol=1e-9, atol=1e-9)
+        means = fresh.composites[occupied] / fresh.sizes[occupied, None]
+        np.testing.assert_allclose(local.centroids[occupied], means, atol=tolerance)
+        within = fresh.norm_sums[occupied] - fresh.sq_composites[occupied] / fresh.sizes[occupied]
+        assert search.values[0] == pytest.approx(within.sum(), rel=tolerance)
+        assert search.values[1] <= search.values[0] * (1 + 1e-12)
+        best = states.build(rows, search.labels(), 30)
+        assert states.distortion(best) * best.sizes.sum() == pytest.approx(search.values[1], rel=tolerance)
+        check_lists(local)
+
+
+def check_lists(local):
+    """Each row is in the list of its cluster, once, and the lists can be walked both ways."""
+    seen = np.full(len(local.labels), -1)
+    for r, first in enumerate(local.first):
+        i, before = first, -1
+        while i >= 0:
+            assert seen[i] == -1
+            assert local.preceding[i] == before
+            seen[i], before, i = r, i, local.following[i]
+    np.testing.assert_array_equal(seen, local.labels)
+
+
+def test_a_trial_that_does_not_pay_leaves_no_trace(grid, rng):
+    best = np.repeat(np.arange(25), 40)
+    search, _ = search_of(grid, best, 25)
+    search.search = search.search._replace(optimism=np.inf)  # all are begun, however hopeless
+    before = search.local.composites.copy()
+    trials, kept = search.run(2_000_000, 2_000_000, 0.0, np.inf)
+    assert trials > 25
+    assert kept == 0
+    np.testing.assert_array_equal(search.labels(), best)
+    np.testing.assert_allclose(search.local.composites, before, atol=1e-9)
+
+
+def test_a_call_ends_however_little_it_may_do(grid):
+    search, _ = search_of(grid, np.arange(1000) % 25, 25)
+    search.run(0.5, 1e6, 0.0, np.inf)
+    assert search.work.compared[0] >= 0.5
+
+
+def test_where_nothing_can_be_split_it_ends():
+    X = np.arange(400.0)[:, None]
+    search, _ = search_of(X, np.arange(400) % 399, 399)
+    trials, _ = search.run(1e6, 1e6, 0.0, np.inf)
+    assert search.work.compared[0] < 1.1e6
+    assert trials < 1e4
+
+
+# -------------------------------------------------------------------------------------------- what it is for
+def test_it_moves_a_centre_across_the_plane(grid):
+    """Two true clusters share a centre and another has two: no single move helps, one trial does."""
+    best = np.repeat(np.arange(25), 40)
+    wrong = best.copy()
+    wrong[wrong == 24] = 23
+    wrong[:20] = 24
+    optimum = KSums(25, init=best, rule="hartigan", random_state=0).fit(grid).inertia_
+    stuck = KSums(25, init=wrong, rule="hartigan", random_state=0).fit(grid)
+    assert stuck.inertia_ > 1.2 * optimum
+    found = KSums(25, init=wrong, rule="hartigan", refine="merge-split", random_state=0).fit(grid)
+    assert found.inertia_ == pytest.approx(optimum, rel=1e-3)
+    assert sum(record.gain for record in searched(found)) > 0
+    assert sum(record.kept for record in searched(found)) >= 1
+
+
+@pytest.mark.parametrize("init", ["auto", "random-labels", "random-points"])
+def test_the_true_clusters_are_found_from_any_start(init, grid):
+    optimum = KSums(25, init=np.repeat(np.arange(25), 40), rule="hartigan", random_state=0).fit(grid).inertia_
+    for seed in range(10):
+        assert KSums(25, init=init, random_state=seed).fit(grid).inertia_ <= optimum * (1 + 1e-9)
+
+
+def test_more_effort_is_better_on_average(rng):
+    X = rng.standard_normal((1000, 2))
+    means = [
+        np.mean([KSums(40, effort=effort, random_state=seed).fit(X).inertia_ for seed in range(4)])
+        for effort in ("low", "default", "high")
+    ]
+    assert means[0] > means[1] > means[2]
+
+
+# -------------------------------------------------------------------------------------------- what it respects
+def test_size_limits_and_weights(rng):
+    weights, grid = rng.uniform(0.5, 2, 1000), rng.standard_normal((1000, 2))
+    mean = weights.sum() / 25
+    given = {"size_min": mean * 0.7, "size_max": mean * 1.5, "refine": "merge-split"}
+    model = KSums(25, random_state=0, **given).fit(grid, sample_weight=weights)
+    assert given["size_min"] - 1e-9 <= model.sizes_.min() <= model.sizes_.max() <= given["size_max"] + 1e-9
+    assert sum(record.kept for record in searched(model)) > 0
+
+
+def test_limits_that_leave_no_room_stop_every_trial(grid):
+    search, _ = search_of(grid, np.repeat(np.arange(25), 40), 25, limits=Limits(np.full(25, 40.0), np.full(25, 40.0)))
+    _, kept = search.run(200_000, 200_000, 10.0, np.inf)
+    assert kept == 0
+
+
+def test_rows_without_weight_are_left_out(grid):
+    weights = np.where(np.arange(1000) % 5 == 0, 0.0, 1.0)
+    search, _ = search_of(grid, np.arange(1000) // 40, 25, weights)
+    assert len(search.ids) == 800
+    assert (weights[search.ids] > 0).all()
+    some = KSums(25, random_state=0).fit(grid, sample_weight=weights)
+    alone = KSums(25, random_state=0).fit(grid[weights > 0])
+    assert some.inertia_ == pytest.approx(alone.inertia_)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7, 8])
+def test_tiny_data(k, rng):
+    X = rng.standard_normal((8, 2))
+    model = KSums(k, refine="merge-split", random_state=0).fit(X)
+    assert set(model.labels_) == set(range(k))
+
+
+def test_copies_of_few_rows():
+    X = np.repeat(np.arange(6.0)[:, None], 20, axis=0)
+    model = KSums(6, random_state=0).fit(X)
+    assert model.inertia_ == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_far_from_the_origin(dtype, grid):
+    near, far = (KSums(25, random_state=0).fit((grid + shift).astype(dtype)).inertia_ for shift in (0.0, 1e4))
+    assert far == pytest.approx(near, rel=1e-3)
+
+
+@pytest.mark.parametrize("effort", ["low", "default"])
+def test_the_same_for_any_number_of_threads_and_each_time(effort, rng):
+    X = rng.standard_normal((3000, 20)).astype(np.float32)
+    fits = [KSums(150, effort=effort, n_threads=t, random_state=3).fit(X) for t in (1, 2, 1)]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(fits[0].labels_, other.labels_)
+        trials = [[(record.trials, record.kept) for record in searched(model)] for model in (fits[0], other)]
+        assert trials[0] == trials[1]
+
+
+# -------------------------------------------------------------------------------------------- effort, records, stops
+def test_levels_are_amounts_of_work():
+    low, default, high = (planned(level, 10_000, 10, 50, True) for level in LEVELS)
+    assert low.rounds[0].annealing < default.rounds[0].annealing <= high.rounds[0].annealing
+    assert low.rounds[0].comparisons < default.rounds[0].comparisons < high.rounds[0].comparisons
+    assert not default.timed
+    assert planned(3.0, 10_000, 10, 50, True).timed
+    assert [len(planned("default", 60_000, 100, 600, search).rounds) for search in (True, False)] == [3, 1]
+
+
+def test_effort_in_seconds_takes_about_that_long(grid):
+    KSums(25, effort=0.05, random_state=0).fit(grid)  # compiled
+    started = time.perf_counter()
+    model = KSums(25, effort=0.6, random_state=0).fit(grid)
+    assert 0.2 < time.perf_counter() - started < 5  # no measurement: it stops, and not at once
+    assert len(searched(model)) == 10
+    assert model.history_[-1].moves == 0
+
+
+def test_a_time_budget_cuts_the_search(rng):
+    X = rng.standard_normal((1000, 2))
+    short, long = (KSums(25, effort="high", time_budget=s, random_state=0).fit(X) for s in (0.05, None))
+    trials = [sum(record.trials for record in searched(model)) for model in (short, long)]
+    assert trials[0] < trials[1] / 2
+    assert short.history_[-1].seconds < long.history_[-1].seconds
+
+
+def test_gains_are_falls_of_the_objective(rng):
+    model = KSums(30, random_state=0).fit(rng.standard_normal((800, 2)))
+    records = model.history_
+    assert 0 < len(searched(model)) <= 10
+    for before, now in pairwise(records):
+        if now.stage == "merge-split":
+            assert now.trials >= now.kept >= 0
+            assert now.gain == pytest.approx(before.objective - now.objective, abs=1e-12)
+            assert now.gain >= -1e-12
+        else:
+            assert (now.trials, now.kept, now.gain) == (0, 0, 0)
+
+
+def test_a_callback_may_stop_the_search(rng):
+    X = rng.standard_normal((500, 2))
+    model = KSums(30, random_state=0, callbacks=[lambda record: record.stage == "merge-split"]).fit(X)
+    assert len(searched(model)) == 1
+    assert model.history_[-1].stage == "merge-split"
+
+
+def test_ctrl_c_in_the_search_keeps_what_was_found(rng, monkeypatch):
+    run, calls = MergeSplit.run, []
+
+    def interrupted(self, *arguments):
+        calls.append(1)
+        found = run(self, *arguments)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(MergeSplit, "run", interrupted)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = KSums(30, init="random-points", random_state=0).fit(rng.standard_normal((500, 2)))
+    assert searched(model) == []
+    assert model.distortion_ < model.history_[-1].distortion * 0.999
+    assert not model.converged_
+
+
+def test_where_there_is_none(grid):
+    thin = sparse.csr_array(grid)
+    for model in (
+        KSums(5, refine=None, random_state=0).fit(grid),
+        KSums(5, random_state=0).fit(thin),
+        KSums(5, metric="cosine", random_state=0).fit(grid),
+        KSums(5, objective="pairwise", random_state=0).fit(grid),
+        KSums(5, rule="hartigan", random_state=0).fit(grid),
+    ):
+        assert searched(model) == []
+    assert searched(KSums(5, metric="cosine", rule="hartigan", refine="merge-split", random_state=0).fit(grid))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"objective": "pairwise"}, "it is not offered for objective='pairwise'"),
+        ({"metric": "cosine"}, "for squares of unit rows take rule='hartigan'"),
+        ({"rule": "paper"}, "ends in passes of the exact rule, which rule='paper' is not"),
+        ({"rule": 1.5}, "take rule='annealed' or 'hartigan', or refine=None"),
+    ],
+)
+def test_where_it_is_refused(given, message, grid):
+    with pytest.raises(ValueError, match=message):
+        KSums(5, refine="merge-split", **given).fit(grid)
+
+
+def test_it_is_refused_for_sparse_rows(grid):
+    with pytest.raises(ValueError, match="not offered for sparse X; leave refine='auto'"):
+        KSums(5, refine="merge-split").fit(sparse.csr_array(grid))
