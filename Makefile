@@ -31,7 +31,7 @@ bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python benchmarks/exact_pass.py
 	$(BIN)/python benchmarks/first_call.py
 	$(BIN)/python benchmarks/rules.py
-	$(BIN)/python benchmarks/defaults.py
+	$(BIN)/python benchmarks/limits.py
 	$(BIN)/python benchmarks/documents.py
 	$(BIN)/python benchmarks/bisecting.py
 	$(BIN)/python benchmarks/sequential.py

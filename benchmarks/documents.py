@@ -12,13 +12,14 @@ bisecting run is one tree, cut at each k. Also recorded: the mean of all runs, l
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from common import DATA, forget_peak, peak_bytes, save, table
+from common import DATA, HERE, forget_peak, peak_bytes, save, table
 from scipy import sparse
 
 from ksums import METHODS, metrics
@@ -70,12 +71,12 @@ def runs_of(method: str, X: sparse.csr_array, seeds: range) -> dict[int, list[tu
     return found
 
 
-def run_set(name: str, runs: int) -> list[dict]:
+def run_set(name: str, runs: int, methods: tuple[str, ...]) -> list[dict]:
     X, classes = load_set(name)
     rows = []
-    for method in NAMES:
+    for method in methods:
         METHODS[method](2, "cosine", 0).fit(X[:200])  # loaded, and compiled if need be
-    for method in NAMES:
+    for method in methods:
         forget_peak()
         before, started = peak_bytes(), time.perf_counter()
         with warnings.catch_warnings():
@@ -133,15 +134,20 @@ def summary(rows: list[dict]) -> list[dict]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    parser.add_argument("--only", nargs="+", choices=NAMES, help="in place of the earlier results of these methods")
+    given = parser.parse_args()
+    quick, methods = given.quick, tuple(given.only or NAMES)
     sets, runs = (["tr41", "re0", "tr31"], 3) if quick else (SETS, 10)
-    started, rows = time.perf_counter(), []
+    started, rows, minutes = time.perf_counter(), [], 0.0
+    if given.only:
+        kept = json.loads((HERE / "results" / "documents.json").read_text())["results"]
+        rows, minutes = [row for row in kept["rows"] if row["method"] not in methods], kept["minutes"]
     with ProcessPoolExecutor(2) as pool:  # sparse kernels use one thread
         by_size = sorted(sets, key=lambda name: -(DATA / "docs" / name / "X.npz").stat().st_size)
-        for done in pool.map(run_set, by_size, [runs] * len(sets)):
+        for done in pool.map(run_set, by_size, [runs] * len(sets), [methods] * len(sets)):
             rows += done
             print(done[0]["set"], flush=True)
-    minutes = (time.perf_counter() - started) / 60
+    minutes += (time.perf_counter() - started) / 60
     lines = summary(rows)
     print(f"\n{len(sets)} sets, {runs} runs, {minutes:.1f} minutes\n")
     table(lines, list(lines[0]), lambda value: f"{value:.3f}" if isinstance(value, float) else str(value))

@@ -132,8 +132,9 @@ class BisectingKSums(Bisecting):
         Number of clusters k.
 
     objective, metric, rule, init, n_threads, random_state, callbacks, verbose
-        As in :class:`KSums`; ``rule`` and ``init`` are those of each split. ``init`` is a name; ``"auto"`` splits a
-        sample of a large cluster first (10,000 rows) and starts from that.
+        As in :class:`KSums`; ``rule`` and ``init`` are those of each split. There is no annealing: ``rule="auto"`` is
+        ``"hartigan"``, and ``"paper"`` for cosine and for pairs. ``init`` is a name; ``"auto"`` splits a sample of a
+        large cluster first (10,000 rows) and starts from that.
 
     strategy : {"loosest", "largest"}, default="loosest"
         Which cluster is split next: the one with the largest share of the objective (sum of squared distances to the
@@ -144,7 +145,7 @@ class BisectingKSums(Bisecting):
         Number of tries for each split; the one with the lowest objective is kept.
 
     max_iter, tol : int, default=100; float, default=1e-5
-        When the passes of a split end, as in :class:`KSums`.
+        When the passes of a split end: after so many, or when the objective falls by no more than ``tol``, relatively.
 
     refine : int, default=0
         Most passes of flat k-sums over all clusters after the last split. Their cost grows as n k.

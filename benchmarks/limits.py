@@ -1,8 +1,8 @@
-"""One line replaced: ``KSums(k)`` beside ``KMeans(k)``, both as they come, on sets of many kinds.
+"""Size limits, beside k-means-constrained and beside no limits.
 
-    python benchmarks/defaults.py            some minutes; results/defaults.json
+    python benchmarks/limits.py            some minutes; results/limits.json
 
-Also with size limits, beside k-means-constrained where that is installed (it is no dependency of this project).
+k-means-constrained is left out where it is not installed (it is no dependency of this project).
 """
 
 from __future__ import annotations
@@ -13,22 +13,11 @@ from typing import Any
 
 import numpy as np
 from common import forget_peak, load, peak_bytes, save, short, table
-from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
 from ksums import KSums, metrics
 
 SEEDS = (0, 1, 2)
-SETS = [
-    ("digits", 50),
-    ("franti/s1.npz:X", 15),
-    ("franti/a2.npz:X", 35),
-    ("franti/birch1.npz:X", 100),
-    ("magic/magic.npz:X", 50),
-    ("mnist/mnist.npz:X", 50),
-    ("glove100/glove60k.npy", 200),
-    ("glove100/glove60k.npy", 2000),
-]
 LIMITED = [("digits", 10, 0.05), ("digits", 10, 0.0), ("franti/a2.npz:X", 35, 0.05), ("franti/s1.npz:X", 15, 0.0)]
 
 
@@ -65,14 +54,6 @@ def main() -> None:
     for dtype in (np.float32, np.float64):  # compiled, or loaded from disk
         for k in (5, 20):
             KSums(k, max_iter=1, random_state=0).fit(np.random.default_rng(0).standard_normal((100, 3)).astype(dtype))
-    rows = []
-    for name, k in SETS:
-        methods = {
-            "ksums": lambda s, k=k: KSums(k, random_state=s),
-            "kmeans": lambda s, k=k: KMeans(k, random_state=s),
-        }
-        rows.append(compare(name, k, data(name), **methods))
-        table(rows[-1:], ["data", "n", "d", "k", "E_m / kmeans", "s / kmeans", "ksums MB", "kmeans MB"], short)
     limited = []
     try:
         from k_means_constrained import KMeansConstrained
@@ -94,7 +75,7 @@ def main() -> None:
         limited.append(compare(name, k, X, **methods) | given)
         columns = ["data", "k", "size_min", "size_max", "E_m / constrained", "s / constrained", "s / unlimited"]
         table(limited[-1:], columns, short)
-    save("defaults", {"defaults": rows, "size limits": limited})
+    save("limits", limited)
 
 
 if __name__ == "__main__":
