@@ -120,9 +120,9 @@ def hgmeans() -> list[str]:
         f"{found['cut s']} s; it took {min(seconds):.2g} to {max(seconds):.0f} s): given its time, the worse of two "
         f"runs of k-sums is above it in {sum(share > ROUNDING for share in full)} cases "
         f"({percent(max(full), 3)} at most, {percent(min(full), 2)} at best); given a tenth of its time, the mean of "
-        f"three is at most 0.1 % above in {close} ({close / len(rows):.0%}; {percent(max(tenth), 3)} at most). Where that "
-        f"tenth is {LONG_ENOUGH * 1000:.0f} ms or more, it is in {sum(share <= 1e-3 for share in longer)} of {len(longer)} "
-        "cases: below, the time is hardly enough for a fit.",
+        f"three is at most 0.1 % above in {close} ({close / len(rows):.0%}; {percent(max(tenth), 3)} at most). "
+        f"Where that tenth is {LONG_ENOUGH * 1000:.0f} ms or more, it is in "
+        f"{sum(share <= 1e-3 for share in longer)} of {len(longer)} cases: below, the time is hardly enough for a fit.",
     ]
 
 

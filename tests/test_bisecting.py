@@ -360,3 +360,10 @@ def test_bad_questions(blobs):
             model.cut(k)
     with pytest.raises(ValueError, match="by must be one of 'nearest', 'tree'; got 'path'"):
         model.predict(blobs, by="path")
+
+
+def test_sparse_rows_of_zeros_are_copies(rng):
+    X = np.vstack([np.zeros((7, 3)), rng.standard_normal((9, 3)) + 20])
+    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+        model = BisectingKSums(12, random_state=0).fit(sparse.csr_array(X))
+    assert len(set(model.labels_)) == 12

@@ -173,7 +173,11 @@ def _separable(part: Rows) -> bool:
         block = part.read(ids)
         if part.is_sparse:
             terms = first.indices
-            if (np.diff(block.indptr) != len(terms)).any() or (block.indices.reshape(-1, len(terms)) != terms).any():
+            if (np.diff(block.indptr) != len(terms)).any():
+                return True
+            if len(terms) == 0:  # rows of zeros, all of them
+                continue
+            if (block.indices.reshape(-1, len(terms)) != terms).any():
                 return True
             block, values = block.data.reshape(-1, len(terms)), first.data
         else:
