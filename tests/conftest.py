@@ -4,11 +4,14 @@ import os
 
 os.environ["KSUMS_CHECK"] = "1"
 
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell started the tests in the background
 
 settings.register_profile("ksums", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("ksums")
