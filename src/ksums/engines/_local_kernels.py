@@ -146,11 +146,10 @@ def find_near(
 
 
 @helper_inlined
-def stay_cost(i, local):
-    """What the sum of squares loses when row i leaves its cluster: w·n/(n − w)·|x − C|²; the row is not its last."""
-    src, weight = local.labels[i], local.weights[i]
-    n = local.sizes[src]
-    return weight * n / (n - weight) * np.float64(sq_distance(local.rows, i, local.centroids, src))
+def stay_cost(i, own_sq, local):
+    """What the sum of squares loses when row i leaves its cluster, which is not its last row: w·n/(n − w)·|x − C|²."""
+    n, weight = local.sizes[local.labels[i]], local.weights[i]
+    return weight * n / (n - weight) * own_sq
 
 
 @helper_inlined

@@ -9,37 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.engines._jit import helper, helper_inlined, kernel
-from ksums.engines._local_kernels import (
-    find_near,
-    join_cost,
-    link_members,
-    may_leave,
-    move_logged,
-    sq_distance,
-    stay_cost,
-    undo,
-)
+from ksums.engines._jit import helper, kernel
+from ksums.engines._local_kernels import link_members, move_logged, sq_distance, stay_cost, undo
 from ksums.engines._random import random_below, random_share
+from ksums.engines._relax_kernels import best_join, find_near_counted, much_changed, relax
 
 _SPLIT_STEPS = 3  # of two-means, when a cluster is divided
 _IDLE_TRIALS = 4
 _CHOICE = 20  # what choosing a trial costs, in comparisons, and a quarter of the number of clusters
-_SLACK = 1.1  # joining costs less than the squared distance: by a tenth for clusters of ten rows, taken for all
-_BORDER = 1.0 / (1.0 + np.sqrt(_SLACK)) ** 2  # of |C − C'|²: a row this close to its own centroid stays, then
-
-
-class Search(NamedTuple):
-    """How a trial is made."""
-
-    rounds: int  # of relaxation, at most
-    changed_share: float  # of a cluster's members: a cluster that changed by less is relaxed no further
-    reach: int  # neighbours of a changed cluster whose rows are offered to it
-    hope: float  # a trial is given up unless this many times the last round's gain could still make it pay
-    tournament: int  # clusters of which the best to dissolve, or to split, is taken
-    optimism: float  # a trial is not begun where dissolving costs more than this many times what splitting gains
-    clearly: float  # a trial must gain this share of the sum of squares: else rounding may have
-    most_compared: int  # comparisons of a row with a cluster in one trial
 
 
 class Prospects(NamedTuple):
@@ -48,19 +25,6 @@ class Prospects(NamedTuple):
     removal: np.ndarray  # (k+1,)  what dissolving it would cost, to first order
     gain: np.ndarray  # (k+1,)  what splitting it brought when last tried
     stale: np.ndarray  # (k+1,)  whether both are out of date
-
-
-class Work(NamedTuple):
-    """Work space."""
-
-    halves: np.ndarray  # (2, d)  centres of the two halves of a split
-    half_sum: np.ndarray  # (d,)    float64
-    current: np.ndarray  # (k+1,)  clusters that changed in the last round
-    changed: np.ndarray  # (k+1,)  clusters that change in this one
-    flags: np.ndarray  # (k+1,)  1: in current, 2: in changed
-    changes: np.ndarray  # (k+1,)  moves from or to it since it was last relaxed
-    compared: np.ndarray  # (2,)    comparisons made: now, and when the best was found
-    trials: np.ndarray  # (2,)    the same of trials, with those not begun
 
 
 # ---------------------------------------------------------------------------------- the two halves of a trial
@@ -134,52 +98,13 @@ def _split(
 
 
 @helper
-def _find_near(r, local, work):
-    find_near(r, local)
-    work.compared[0] += local.counts.shape[0]
-
-
-@helper_inlined
-def _best_join(
-    i,  # IN     row
-    r,  # IN     its cluster
-    own_sq,  # IN     its squared distance to that
-    best,  # IN     cost to stay below
-    local,  # IN
-):
-    """The neighbour of r that row i joins at least cost, below ``best``: cost, cluster (−1 if there is none), and
-    how many it was compared with.
-
-    By the triangle inequality no cluster is worth a look that is farther from r than both distances together; a
-    little more is allowed, as joining costs a little less than the squared distance. For small clusters that is a
-    rule of thumb, as the lists are: what it misses is left to the exact passes.
-    """
-    dst, weight = -1, local.weights[i]
-    own = np.sqrt(own_sq)
-    reach = (own + np.sqrt(_SLACK * best / weight)) ** 2
-    compared = local.near.shape[1]
-    for at in range(local.near.shape[1]):
-        if local.near_sq[r, at] > reach or local.near[r, at] < 0:
-            compared = at
-            break
-        v = local.near[r, at]
-        n = local.sizes[v]
-        # join_cost(i, v) < best, without the division that nearly always comes to nothing
-        distance = weight * n * np.float64(sq_distance(local.rows, i, local.centroids, v))
-        if distance < best * (n + weight) and n + weight <= local.high:
-            best, dst = distance / (n + weight), v
-            reach = (own + np.sqrt(_SLACK * best / weight)) ** 2
-    return best, dst, compared
-
-
-@helper
 def _removal_cost(r, local, work):
     """What dissolving cluster r costs to first order: every row joins its best neighbour."""
-    _find_near(r, local, work)
+    find_near_counted(r, local, work)
     total, compared, i = 0.0, 0, local.first[r]
     while i >= 0:
         own_sq = np.float64(sq_distance(local.rows, i, local.centroids, r))
-        cost, _, looked = _best_join(i, r, own_sq, np.inf, local)
+        cost, _, looked = best_join(i, r, own_sq, np.inf, local)
         total += cost - local.weights[i] * own_sq
         compared += 1 + looked
         i = local.following[i]
@@ -195,141 +120,24 @@ def _dissolve(
     work,  # INOUT
 ):
     """Every row of r joins its best neighbour. Gives the change of the sum of squares; inf where one finds no room."""
-    _find_near(r, local, work)
+    find_near_counted(r, local, work)
     for t in range(local.rows.shape[1]):  # the neighbours are those of where the centroid was before rows left it
         work.halves[0, t] = local.centroids[r, t]
     total, compared, i = 0.0, 0, local.first[r]
     while i >= 0:
         behind = local.following[i]
         own_sq = np.float64(sq_distance(local.rows, i, work.halves, 0))
-        cost, dst, looked = _best_join(i, r, own_sq, np.inf, local)
+        cost, dst, looked = best_join(i, r, own_sq, np.inf, local)
         compared += 1 + looked
         if dst < 0:
             total = np.inf
             break
         if local.counts[r] > 1:
-            total -= stay_cost(i, local)
+            total -= stay_cost(i, np.float64(sq_distance(local.rows, i, local.centroids, r)), local)
         total += cost
         move_logged(i, dst, local, log)
         i = behind
     work.compared[0] += compared
-    return total
-
-
-# ---------------------------------------------------------------------------------- relaxation around it
-@helper_inlined
-def _note_change(r, marked, work):
-    """Cluster r changed in this round."""
-    work.changes[r] += 1
-    if work.flags[r] < 2:
-        work.flags[r] += 2
-        work.changed[marked] = r
-        marked += 1
-    return marked
-
-
-@helper
-def _relax_members(r, marked, local, log, work):
-    """The rows of r against its neighbours; gives the change of the sum of squares, and how many clusters changed."""
-    total, compared, i = 0.0, 0, local.first[r]
-    while i >= 0:
-        behind = local.following[i]
-        if log.length[0] >= log.rows.shape[0]:
-            break
-        if may_leave(i, local):
-            own_sq = np.float64(sq_distance(local.rows, i, local.centroids, r))
-            n, weight = local.sizes[r], local.weights[i]
-            stay = weight * n / (n - weight) * own_sq
-            cost, dst, looked = _best_join(i, r, own_sq, stay, local)
-            compared += 1 + looked
-            if dst >= 0:
-                move_logged(i, dst, local, log)
-                total += cost - stay
-                marked = _note_change(r, marked, work)
-                marked = _note_change(dst, marked, work)
-        i = behind
-    work.compared[0] += compared
-    return total, marked
-
-
-@helper
-def _relax_neighbours(r, reach, marked, local, log, work):
-    """The rows of the unchanged neighbours of r against r only."""
-    total, compared = 0.0, 0
-    for at in range(min(reach, local.near.shape[1])):
-        u = local.near[r, at]
-        if u < 0:
-            break
-        if work.flags[u] & 1:
-            continue
-        border, i = _BORDER * local.near_sq[r, at], local.first[u]
-        while i >= 0:
-            behind = local.following[i]
-            if log.length[0] >= log.rows.shape[0]:
-                break
-            own_sq = np.float64(sq_distance(local.rows, i, local.centroids, u))
-            compared += 1
-            if own_sq > border and may_leave(i, local):
-                n, weight = local.sizes[u], local.weights[i]
-                stay = weight * n / (n - weight) * own_sq
-                compared += 1
-                cost = join_cost(i, r, local)
-                if cost < stay:
-                    move_logged(i, r, local, log)
-                    total += cost - stay
-                    marked = _note_change(r, marked, work)
-                    marked = _note_change(u, marked, work)
-            i = behind
-    work.compared[0] += compared
-    return total, marked
-
-
-@helper
-def _much_changed(search, count, local, work):
-    """Those of work.changed that changed by their share or more, in work.current; gives their number."""
-    much = 0
-    for at in range(count):
-        r = work.changed[at]
-        if local.counts[r] > 0 and work.changes[r] >= search.changed_share * local.counts[r]:
-            work.changes[r] = 0
-            work.current[much] = r
-            much += 1
-    return much
-
-
-@helper
-def _relax(
-    search,  # IN
-    count,  # IN     clusters in work.current
-    base,  # IN     change of the sum of squares by the trial so far
-    bar,  # IN     what the trial must get below
-    stop_at,  # IN     comparisons after which there is no other round
-    local,  # INOUT
-    log,  # INOUT
-    work,  # INOUT
-):
-    """Exact moves (p = 1) around the clusters that changed; those that change are the next round's."""
-    total, last = 0.0, 0.0
-    for _ in range(search.rounds):
-        marked = 0
-        for at in range(count):
-            work.flags[work.current[at]] = 1
-            _find_near(work.current[at], local, work)
-        for at in range(count):
-            r = work.current[at]
-            change, marked = _relax_members(r, marked, local, log, work)
-            total += change
-            change, marked = _relax_neighbours(r, search.reach, marked, local, log, work)
-            total += change
-        for at in range(count):
-            work.flags[work.current[at]] = 0
-        for at in range(marked):
-            work.flags[work.changed[at]] = 0
-        count = _much_changed(search, marked, local, work)
-        hopeless = base + total - search.hope * (last - total) > bar
-        if count == 0 or hopeless or work.compared[0] > stop_at or log.length[0] >= log.rows.shape[0]:
-            break
-        last = total
     return total
 
 
@@ -377,8 +185,8 @@ def _try(search, dissolved, divided, free, bar, local, log, work):
     change += _dissolve(dissolved, local, log, work)
     if change == np.inf:
         return change
-    count = _much_changed(search, _touched(local, log, work), local, work)
-    change += _relax(search, count, change, bar, stop_at, local, log, work)
+    count = much_changed(search, _touched(local, log, work), local, work)
+    change += relax(search, count, change, bar, stop_at, local, log, work)
     for at in range(_touched(local, log, work)):
         work.changes[work.changed[at]] = 0
     return change
@@ -466,7 +274,7 @@ def merge_split_trials(
             r = work.changed[at]
             if local.counts[r] == 0:
                 continue
-            _find_near(r, local, work)
+            find_near_counted(r, local, work)
             prospects.stale[r] = True
             for near in range(min(6, local.near.shape[1])):
                 if local.near[r, near] >= 0:

@@ -8,7 +8,8 @@ import numpy as np
 
 from ksums import state as states
 from ksums.engines._local_kernels import Local, Log
-from ksums.engines._merge_split_kernels import Prospects, Search, Work, merge_split_trials, start_search
+from ksums.engines._merge_split_kernels import Prospects, merge_split_trials, start_search
+from ksums.engines._relax_kernels import Search, Work
 from ksums.rows import Rows
 from ksums.state import ClusterState, Limits
 
