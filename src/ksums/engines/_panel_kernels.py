@@ -54,6 +54,7 @@ class Panels(NamedTuple):
     own: np.ndarray  # (width,)  cluster of each sample; −1: none yet
     every: np.ndarray  # (k + 1,)  0 … k−1, and k−1 again: clusters are scored at least two at a time
     pair: np.ndarray  # (2,)  the two clusters of a move
+    turns: np.ndarray  # (rows of a block + width,)  0, 1, 2 …: the rows in order
 
 
 @helper
@@ -79,7 +80,7 @@ def _finish(
     if (rule.kind == FAMILY or rule.kind == PAIRWISE or rule.kind == ANGLE) and rule.heaviest == 0.0:
         return
     for j in range(start, stop):
-        finish_score(rule, state, fast, limits, ids[j], block.weights, block.sq_norms, first, scores)
+        finish_score(rule, state, fast, limits, ids[j], block.weights, block.sq_norms, first, scores[ids[j]])
 
 
 @helper
@@ -288,7 +289,7 @@ def panel_block(
         for first in range(0, count, width):
             _note_clusters(state, block, first, count, work.own)
             open_round(first // width + 1, pieces, threads, board)
-            pack_panel(block.rows, first, width // VECTORS, panel)
+            pack_panel(block.rows, work.turns, first, VECTORS, panel)
             ticket = next_piece(thread, threads, pieces, board)
             while ticket >= 0:
                 _propose(ticket & PIECE, rule, state, fast, limits, block, first, tile, panel, work)
@@ -307,7 +308,7 @@ def panel_block(
             continue
         first = ((ticket >> 32) - 1) * width
         if packed != ticket >> 32:
-            pack_panel(block.rows, first, width // VECTORS, panel)
+            pack_panel(block.rows, work.turns, first, VECTORS, panel)
             packed = ticket >> 32
         _propose(ticket & PIECE, rule, state, fast, limits, block, first, tile, panel, work)
         finish_piece(board)

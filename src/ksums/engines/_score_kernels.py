@@ -106,17 +106,12 @@ def length_score(p, composite_length, composite_sq, weight, product):
 
 
 @helper
-def cost_to_beat(rule, src, state, sq_norm, weight, product):
-    """Stay cost of a sample in cluster ``src``, less what may be rounding; ``product`` is x·D_src, x included.
-
-    A sample that is in no cluster yet (−1) joins one at any cost.
-    """
-    if src < 0:
-        return np.inf
-    n, composite_sq = state.sizes[src], state.sq_composites[src]
+def bound_in(rule, size, count, norm_sum, composite_sq, sq_norm, weight, product):
+    """Stay cost of a sample in a cluster with these sums, less what may be rounding; ``product`` is x·D, x included."""
+    n = size
     if rule.kind == PAIRWISE:
-        terms = n * sq_norm + state.norm_sums[src]
-        m = np.float64(state.counts[src])
+        terms = n * sq_norm + norm_sum
+        m = np.float64(count)
         relaxed = power(m / (m - 1.0), exponent(rule, rule.q, n) - 1.0)
         return relaxed * (terms - 2.0 * product) - rule.rounding * terms
     if rule.kind == COSINE:
@@ -131,6 +126,15 @@ def cost_to_beat(rule, src, state, sq_norm, weight, product):
         return less / (length(composite_sq + q * less) + length(composite_sq)) - rule.rounding * weight
     terms = sq_norm + composite_sq / (n * n)
     return power(n / (n - weight), exponent(rule, rule.q, n)) * (terms - 2.0 * product / n) - rule.rounding * terms
+
+
+@helper
+def cost_to_beat(rule, src, state, sq_norm, weight, product):
+    """The same for cluster ``src`` of the state. A sample that is in no cluster yet (−1) joins one at any cost."""
+    if src < 0:
+        return np.inf
+    n, m, q, sq = state.sizes[src], state.counts[src], state.norm_sums[src], state.sq_composites[src]
+    return bound_in(rule, n, m, q, sq, sq_norm, weight, product)
 
 
 @helper
@@ -286,34 +290,34 @@ def finish_score(
     weights,  # IN     of the block's samples
     sq_norms,  # IN     of the block's samples
     first,  # IN     first sample concerned
-    scores,  # INOUT  (k, lanes), row r: products, or affine scores where the rule has them
+    scores,  # INOUT  (lanes,)  products, or affine scores where the rule has them
 ):
     """What the affine form leaves to do for one cluster: cosine, weights, and a cluster that is full."""
-    lanes = scores.shape[1]
+    lanes = scores.shape[0]
     a, b, c = fast.more[r, 0], fast.more[r, 1], fast.more[r, 2]
     if rule.kind == COSINE:
         for j in range(lanes):
-            scores[r, j] = cosine_score(c, weights[first + j], scores[r, j])
+            scores[j] = cosine_score(c, weights[first + j], scores[j])
     elif rule.kind == LENGTH:
         for j in range(lanes):
-            scores[r, j] = length_score(a, b, c, weights[first + j], scores[r, j])
+            scores[j] = length_score(a, b, c, weights[first + j], scores[j])
     elif rule.kind == WEIGHTED:
         for j in range(lanes):
-            scores[r, j] = fma(-b, scores[r, j], sq_norms[first + j] + c)
+            scores[j] = fma(-b, scores[j], sq_norms[first + j] + c)
         # One loop for each rule that has a name: with the choice inside, LLVM makes no vectors of it.
         p = exponent(rule, rule.p, state.sizes[r])
         if p == 1.0:
             for j in range(lanes):
-                scores[r, j] = a / (a + weights[first + j]) * scores[r, j]
+                scores[j] = a / (a + weights[first + j]) * scores[j]
         elif p == 2.0:
             for j in range(lanes):
                 ratio = a / (a + weights[first + j])
-                scores[r, j] = ratio * ratio * scores[r, j]
+                scores[j] = ratio * ratio * scores[j]
         elif p != 0.0:
             for j in range(lanes):
-                scores[r, j] = power(a / (a + weights[first + j]), p) * scores[r, j]
+                scores[j] = power(a / (a + weights[first + j]), p) * scores[j]
     room = limits.high[r] - state.sizes[r]
     if room < rule.heaviest:
         for j in range(lanes):
             if weights[first + j] > room:
-                scores[r, j] = np.inf
+                scores[j] = np.inf

@@ -112,6 +112,56 @@ def fma(typingctx, x, y, z):
 
 
 # ------------------------------------------------------------------------------------ scores of a panel
+class _Products:
+    """The products x·D_r of ``clusters`` composites with the last ``vectors`` vectors of a panel, as code to emit."""
+
+    def __init__(self, context, builder, clusters, vectors, panel, composites, ids, first):
+        """``panel``, ``composites``, ``ids`` are pairs of type and value; clusters are those from ids[first] on."""
+        self.builder, self.vectors = builder, vectors
+        self.vector = _vector_of(panel[0].dtype)
+        self.skipped = (VECTORS - vectors) * self.vector.count
+        self.fused = _fused(builder, self.vector)
+        panel, self.width = _data(context, builder, *panel)
+        composites, dimensions = _data(context, builder, *composites)
+        ids, _ = _data(context, builder, *ids)
+        self.places = [builder.add(first, _at(j)) for j in range(clusters)]
+        self.chosen = [builder.load(builder.gep(ids, [place])) for place in self.places]
+        rows = [builder.gep(composites, [builder.mul(r, dimensions)]) for r in self.chosen]
+        self.sums = [[cgutils.alloca_once(builder, self.vector) for _ in range(vectors)] for _ in self.chosen]
+        for row_sums in self.sums:
+            for total in row_sums:
+                builder.store(ir.Constant(self.vector, [0.0] * self.vector.count), total)
+        with cgutils.for_range(builder, dimensions) as loop:
+            x = self.lanes_of(panel, builder.mul(loop.index, self.width))
+            for row, row_sums in zip(rows, self.sums, strict=True):
+                coordinate = self._spread(row, loop.index)
+                for v in range(vectors):
+                    total = builder.call(self.fused, [x[v], coordinate, builder.load(row_sums[v])])
+                    builder.store(total, row_sums[v])
+
+    def place_of(self, start, v):
+        return self.builder.add(start, _at(self.skipped + v * self.vector.count))
+
+    def lanes_of(self, pointer, start, vector=None):
+        """The vectors in use of a row of lanes that begins at ``start``."""
+        builder, vector = self.builder, vector or self.vector
+        return [_load(builder, builder.gep(pointer, [self.place_of(start, v)]), vector) for v in range(self.vectors)]
+
+    def _spread(self, pointer, index):
+        return _broadcast(self.builder, self.builder.load(self.builder.gep(pointer, [index])), self.vector)
+
+    def scores(self, a, b, c, norms, listed):
+        """a·|x|² − b·(x·D) + c, cluster by cluster: its index and its vectors."""
+        builder = self.builder
+        for r, row_sums in zip(self.places if listed else self.chosen, self.sums, strict=True):
+            a_r, minus_b, c_r = self._spread(a, r), builder.fneg(self._spread(b, r)), self._spread(c, r)
+            row = []
+            for v in range(self.vectors):
+                score = builder.call(self.fused, [a_r, norms[v], c_r])
+                row.append(builder.call(self.fused, [minus_b, builder.load(row_sums[v]), score]))
+            yield r, row
+
+
 def _make_panel_scores(clusters: int, vectors: int):
     """A function for ``clusters`` composites and the last ``vectors`` vectors of the panel."""
 
@@ -122,40 +172,13 @@ def _make_panel_scores(clusters: int, vectors: int):
         signature = types.void(panel, composites, a, b, c, sq_norms, integer, ids, integer, scores)
 
         def codegen(context, builder, signature, args):
-            vector = _vector_of(signature.args[0].dtype)
-            lanes, skipped = vector.count, (VECTORS - vectors) * vector.count
-            arrays = {i: _data(context, builder, signature.args[i], args[i]) for i in (0, 1, 2, 3, 4, 5, 7, 9)}
-            (panel, width), (composites, dimensions) = arrays[0], arrays[1]
-            a, b, c, sq_norms, ids, scores = (arrays[i][0] for i in (2, 3, 4, 5, 7, 9))
-            fused = _fused(builder, vector)
-            chosen = [builder.load(builder.gep(ids, [builder.add(args[8], _at(j))])) for j in range(clusters)]
-            rows = [builder.gep(composites, [builder.mul(r, dimensions)]) for r in chosen]
-            sums = [[cgutils.alloca_once(builder, vector) for _ in range(vectors)] for _ in chosen]
-            for row_sums in sums:
-                for total in row_sums:
-                    builder.store(ir.Constant(vector, [0.0] * lanes), total)
-
-            def panel_vectors(start, pointer):
-                places = [builder.add(start, _at(skipped + v * lanes)) for v in range(vectors)]
-                return [_load(builder, builder.gep(pointer, [place]), vector) for place in places]
-
-            def spread(pointer, index):
-                return _broadcast(builder, builder.load(builder.gep(pointer, [index])), vector)
-
-            with cgutils.for_range(builder, dimensions) as loop:
-                x = panel_vectors(builder.mul(loop.index, width), panel)
-                for row, row_sums in zip(rows, sums, strict=True):
-                    coordinate = spread(row, loop.index)
-                    for v in range(vectors):
-                        total = builder.call(fused, [x[v], coordinate, builder.load(row_sums[v])])
-                        builder.store(total, row_sums[v])
-            norms = panel_vectors(args[6], sq_norms)
-            for r, row_sums in zip(chosen, sums, strict=True):
-                a_r, minus_b, c_r = spread(a, r), builder.fneg(spread(b, r)), spread(c, r)
-                for v in range(vectors):
-                    score = builder.call(fused, [a_r, norms[v], c_r])
-                    score = builder.call(fused, [minus_b, builder.load(row_sums[v]), score])
-                    place = builder.add(builder.mul(r, width), _at(skipped + v * lanes))
+            pairs = list(zip(signature.args, args, strict=True))
+            products = _Products(context, builder, clusters, vectors, pairs[0], pairs[1], pairs[7], args[8])
+            a, b, c, sq_norms, scores = (_data(context, builder, *pairs[i])[0] for i in (2, 3, 4, 5, 9))
+            norms = products.lanes_of(sq_norms, args[6])
+            for r, row in products.scores(a, b, c, norms, listed=False):
+                for v, score in enumerate(row):
+                    place = products.place_of(builder.mul(r, products.width), v)
                     _store(builder, score, builder.gep(scores, [place]))
             return context.get_dummy_value()
 
@@ -164,10 +187,71 @@ def _make_panel_scores(clusters: int, vectors: int):
     return panel_scores
 
 
+def _make_listed_scores(vectors: int):
+    """As above for a list of clusters: coefficients go by place in the list, scores by place behind ``first``."""
+
+    @intrinsic
+    def listed_scores(typingctx, panel, composites, a, b, c, sq_norms, ids, first, scores):
+        """scores[j, lane] = a_l·sq_norms[lane] − b_l·(x·D_ids[l]) + c_l for l = first + j, j = 0 … CLUSTERS−1"""
+        signature = types.void(panel, composites, a, b, c, sq_norms, ids, types.int64, scores)
+
+        def codegen(context, builder, signature, args):
+            pairs = list(zip(signature.args, args, strict=True))
+            products = _Products(context, builder, CLUSTERS, vectors, pairs[0], pairs[1], pairs[6], args[7])
+            a, b, c, sq_norms, scores = (_data(context, builder, *pairs[i])[0] for i in (2, 3, 4, 5, 8))
+            norms = products.lanes_of(sq_norms, _at(0))
+            for j, (_, row) in enumerate(products.scores(a, b, c, norms, listed=True)):
+                for v, score in enumerate(row):
+                    place = products.place_of(builder.mul(_at(j), products.width), v)
+                    _store(builder, score, builder.gep(scores, [place]))
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return listed_scores
+
+
+def _make_listed_best(vectors: int):
+    """The same without keeping the scores: only the best, and its place."""
+
+    @intrinsic
+    def listed_best(typingctx, panel, composites, a, b, c, sq_norms, ids, first, best, place):
+        """best[lane] and place[lane] become the least of what they were and of the CLUSTERS scores from ``first`` on."""
+        signature = types.void(panel, composites, a, b, c, sq_norms, ids, types.int64, best, place)
+
+        def codegen(context, builder, signature, args):
+            pairs = list(zip(signature.args, args, strict=True))
+            products = _Products(context, builder, CLUSTERS, vectors, pairs[0], pairs[1], pairs[6], args[7])
+            a, b, c, sq_norms, best, place = (_data(context, builder, *pairs[i])[0] for i in (2, 3, 4, 5, 8, 9))
+            whole = ir.VectorType(_INT32, products.vector.count)
+            norms = products.lanes_of(sq_norms, _at(0))
+            least, at = products.lanes_of(best, _at(0)), products.lanes_of(place, _at(0), whole)
+            for l, row in products.scores(a, b, c, norms, listed=True):
+                here = _broadcast(builder, builder.trunc(l, _INT32), whole)
+                for v, score in enumerate(row):
+                    below = builder.fcmp_ordered("<", score, least[v])
+                    least[v] = builder.select(below, score, least[v])
+                    at[v] = builder.select(below, here, at[v])
+            for v in range(vectors):
+                _store(builder, least[v], builder.gep(best, [products.place_of(_at(0), v)]))
+                _store(builder, at[v], builder.gep(place, [products.place_of(_at(0), v)]))
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return listed_best
+
+
 panel_scores_many = _make_panel_scores(CLUSTERS, VECTORS)
 panel_scores_pair = _make_panel_scores(2, VECTORS)
 panel_scores_pair_last2 = _make_panel_scores(2, 2)
 panel_scores_pair_last1 = _make_panel_scores(2, 1)
+listed_scores = _make_listed_scores(VECTORS)
+listed_scores_last2 = _make_listed_scores(2)
+listed_scores_last1 = _make_listed_scores(1)
+listed_best = _make_listed_best(VECTORS)
+listed_best_last2 = _make_listed_best(2)
+listed_best_last1 = _make_listed_best(1)
 
 
 # ------------------------------------------------------------------------------------- minimum of a tile
@@ -207,21 +291,51 @@ tile_minimum_last2 = _make_tile_minimum(2)
 tile_minimum_last1 = _make_tile_minimum(1)
 
 
+@intrinsic
+def count_within(typingctx, scores, stop, bounds, counts):
+    """counts[lane] = number of r in 0 … stop−1 with scores[r, lane] <= bounds[lane]"""
+    signature = types.void(scores, types.int64, bounds, counts)
+
+    def codegen(context, builder, signature, args):
+        vector = _vector_of(signature.args[0].dtype)
+        lanes, whole = vector.count, ir.VectorType(_INT32, vector.count)
+        scores, width = _data(context, builder, signature.args[0], args[0])
+        bounds, _ = _data(context, builder, signature.args[2], args[2])
+        counts, _ = _data(context, builder, signature.args[3], args[3])
+        limits = [_load(builder, builder.gep(bounds, [_at(v * lanes)]), vector) for v in range(VECTORS)]
+        totals = [cgutils.alloca_once(builder, whole) for _ in range(VECTORS)]
+        for total in totals:
+            builder.store(ir.Constant(whole, [0] * lanes), total)
+        with cgutils.for_range(builder, args[1]) as loop:
+            for v in range(VECTORS):
+                place = builder.add(builder.mul(loop.index, width), _at(v * lanes))
+                score = _load(builder, builder.gep(scores, [place]), vector)
+                within = builder.zext(builder.fcmp_ordered("<=", score, limits[v]), whole)
+                builder.store(builder.add(builder.load(totals[v]), within), totals[v])
+        for v in range(VECTORS):
+            _store(builder, builder.load(totals[v]), builder.gep(counts, [_at(v * lanes)]))
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
 # ---------------------------------------------------------------------------------------- packing a panel
 @intrinsic
-def _transpose_square(typingctx, rows, row, column, panel, lane):
-    """panel[column + t, lane + i] = rows[row + i, column + t] for a square of one vector each way."""
-    signature = types.void(rows, types.int64, types.int64, panel, types.int64)
+def _transpose_square(typingctx, rows, members, first, column, panel, lane):
+    """panel[column + t, lane + i] = rows[members[first + i], column + t] for a square of one vector each way."""
+    signature = types.void(rows, members, types.int64, types.int64, panel, types.int64)
 
     def codegen(context, builder, signature, args):
         vector = _vector_of(signature.args[0].dtype)
         size = vector.count
         source, dimensions = _data(context, builder, signature.args[0], args[0])
-        target, width = _data(context, builder, signature.args[3], args[3])
-        _, row, column, _, lane = args
+        members, _ = _data(context, builder, signature.args[1], args[1])
+        target, width = _data(context, builder, signature.args[4], args[4])
+        _, _, first, column, _, lane = args
         pieces = []
         for i in range(size):
-            place = builder.add(builder.mul(builder.add(row, _at(i)), dimensions), column)
+            row = builder.load(builder.gep(members, [builder.add(first, _at(i))]))
+            place = builder.add(builder.mul(row, dimensions), column)
             pieces.append(_load(builder, builder.gep(source, [place]), vector))
         step = size // 2
         while step:  # exchange the off-diagonal quarters, then the same inside each quarter
@@ -245,19 +359,23 @@ def _transpose_square(typingctx, rows, row, column, panel, lane):
 @helper
 def pack_panel(
     rows,  # IN   (n, d)
-    first,  # IN   the panel's first row
-    lanes,  # IN   floats in a vector
+    members,  # IN   which of the rows; readable a whole panel from ``first`` on
+    first,  # IN   the panel's first place in members
+    vectors,  # IN   vectors to fill, the last ones of the panel
     panel,  # OUT  (d, width)
 ):
-    """Transpose ``width`` rows, square by square; the last square of a row overlaps the one before it."""
+    """Transpose some rows, square by square; the last square of a row overlaps the one before it."""
     d, width = panel.shape
+    lanes = width // VECTORS
+    skipped = width - vectors * lanes
     if d < lanes:
-        for lane in range(width):
+        for lane in range(skipped, width):
             for t in range(d):
-                panel[t, lane] = rows[first + lane, t]
+                panel[t, lane] = rows[members[first + lane - skipped], t]
         return
-    for lane in range(0, width, lanes):
+    for lane in range(skipped, width, lanes):
+        at = first + lane - skipped
         for column in range(0, d - lanes + 1, lanes):
-            _transpose_square(rows, first + lane, column, panel, lane)
+            _transpose_square(rows, members, at, column, panel, lane)
         if d % lanes:
-            _transpose_square(rows, first + lane, d - lanes, panel, lane)
+            _transpose_square(rows, members, at, d - lanes, panel, lane)

@@ -18,11 +18,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ksums.drivers import FAMILY, ROUNDING, WEIGHTED, Driver
+from ksums.drivers import Driver
 from ksums.engines import _vectors
+from ksums.engines._compiled import CompiledEngine
 from ksums.engines._direct_kernels import RUN, columns_block, rows_block
 from ksums.engines._panel_kernels import CHUNK, Panels, panel_block
-from ksums.engines._score_kernels import Block, Fast, Rule, refresh_all
+from ksums.engines._score_kernels import Block, refresh_all
 from ksums.engines._sparse_kernels import SparseBlock, sparse_block
 from ksums.engines._threads import share, thread_pool
 from ksums.rows import Rows
@@ -43,7 +44,7 @@ def choose_kernel(k: int, is_sparse: bool) -> str:
     return "panels"
 
 
-class ExactEngine:
+class ExactEngine(CompiledEngine):
     """See ``engines.Engine``."""
 
     def __init__(
@@ -55,38 +56,17 @@ class ExactEngine:
         n_threads: int = 1,
         kernel: str | None = None,
     ) -> None:
+        super().__init__(rows, state, driver, limits)
         k, d = state.composites.shape
-        self.rows, self.state, self.limits = rows, state, limits
         self.kernel = kernel or choose_kernel(k, rows.is_sparse)
         self.n_threads = min(n_threads, max(1, k // CHUNK)) if self.kernel == "panels" else 1
-        dtype = np.dtype(np.float64) if rows.is_sparse else rows.dtype
-        composites = state.composites if rows.is_sparse else np.empty((k, d), dtype)
-        self.fast = Fast(
-            composites, np.empty(k, dtype), np.empty(k, dtype), np.empty(k, dtype), np.empty((k, 3), dtype)
-        )
-        self.dtype = dtype
         padded = -(-k // RUN) * RUN
-        self.drive(driver)
-        self.work = (np.zeros(padded, dtype), np.full(padded, np.inf, dtype), np.empty(RUN, dtype))
-        self._columns = np.zeros((d, padded), dtype) if self.kernel == "columns" else None
+        self.work = (np.zeros(padded, self.dtype), np.full(padded, np.inf, self.dtype), np.empty(RUN, self.dtype))
+        self._columns = np.zeros((d, padded), self.dtype) if self.kernel == "columns" else None
         self._panels = self._make_panels() if self.kernel == "panels" else None
         self._block_length = self._choose_block_length()
         self.block = None if rows.is_sparse else self._make_block()
         self._turns = np.arange(self._block_length)
-
-    def drive(self, driver: Driver) -> None:
-        """See ``engines.RelaxingEngine``."""
-        rows, limits = self.rows, self.limits
-        heaviest = 1.0 if rows.weights is None else float(rows.weights.max())
-        rule = Rule(
-            WEIGHTED if driver.kind == FAMILY and rows.weights is not None else driver.kind,
-            driver.p,
-            driver.q,
-            driver.per_size,
-            ROUNDING[self.dtype],
-            heaviest if np.isfinite(limits.high).any() else 0.0,
-        )
-        self.arguments = (rule, self.state, self.fast, limits)
 
     # ------------------------------------------------------------------------------------ a pass
     def visit(self, order: np.ndarray) -> Iterator[int]:
@@ -104,24 +84,14 @@ class ExactEngine:
     def _visit_block(self, pool: ThreadPoolExecutor | None, ids: np.ndarray) -> int:
         if self.kernel == "sparse":
             return int(sparse_block(*self.arguments, self._read_sparse(ids), *self.work))
-        block, count = self.fill_block(ids), len(ids)
+        assert self.block is not None
+        block, count = self.fill_block(self.block, ids), len(ids)
         if self.kernel == "rows":
             return int(rows_block(*self.arguments, block, self._turns[:count], *self.work))
         if self.kernel == "columns":
             return int(columns_block(*self.arguments, block, count, self._columns, *self.work))
         panels = (block, count, self._tile, self._panels)
         return int(share(pool, self.n_threads, panel_block, *self.arguments, *panels))
-
-    def fill_block(self, ids: np.ndarray) -> Block:
-        """The rows, ready for the kernels."""
-        count, block = len(ids), self.block
-        assert block is not None
-        self.rows.read(ids, self.dtype, out=block.rows[:count])
-        block.sq_norms[:count] = block.exact_sq_norms[:count] = self.rows.sq_norms[ids]
-        block.ids[:count] = ids
-        if self.rows.weights is not None:
-            block.weights[:count] = block.exact_weights[:count] = self.rows.weights[ids]
-        return block
 
     def _read_sparse(self, ids: np.ndarray) -> SparseBlock:
         block = self.rows.read(ids, np.float64)
@@ -140,15 +110,7 @@ class ExactEngine:
         return length
 
     def _make_block(self) -> Block:
-        length = self._block_length + (0 if self._panels is None else len(self._panels.own))
-        return Block(
-            np.zeros((length, self.rows.d), self.dtype),
-            np.zeros(length, self.dtype),
-            np.ones(length, self.dtype),
-            np.zeros(length),
-            np.ones(length),
-            np.zeros(length, np.int64),
-        )
+        return self.empty_block(self._block_length + (0 if self._panels is None else len(self._panels.own)))
 
     def _make_panels(self) -> Panels:
         """Tiles of about √k clusters, so that the best of all is found in about 2√k steps.
@@ -165,4 +127,5 @@ class ExactEngine:
             np.zeros(width, np.int64),
             np.minimum(np.arange(k + 1), k - 1),
             np.zeros(2, np.int64),
+            np.arange(self.rows.block_length() + 2 * width),
         )

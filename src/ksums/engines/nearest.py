@@ -21,6 +21,7 @@ from ksums.engines._threads import (
 )
 from ksums.engines._vectors import (
     CLUSTERS,
+    VECTORS,
     pack_panel,
     panel_scores_many,
     panel_scores_pair,
@@ -40,6 +41,7 @@ def _nearest_panel(
     coefficients,  # IN   three arrays (k,) that make the score |C|² − 2 x·C
     nothing,  # IN   zeros, as many as a panel is wide
     every,  # IN   (k + 1,)  0 … k−1, k−1
+    turns,  # IN   0, 1, 2 …: the rows in order
     panel,  # OUT  (d, width)     work space
     scores,  # OUT  (k, width)     work space
     minima,  # OUT  (tiles, width) work space
@@ -47,7 +49,7 @@ def _nearest_panel(
 ):
     k, width = scores.shape
     a, b, c = coefficients
-    pack_panel(rows, first, width // _vectors.VECTORS, panel)
+    pack_panel(rows, turns, first, VECTORS, panel)
     at = 0
     while at + CLUSTERS <= k:
         panel_scores_many(panel, centres, a, b, c, nothing, 0, every, at, scores)
@@ -73,6 +75,7 @@ def _nearest_block(
     coefficients,  # IN   three arrays (k,) that make the score |C|² − 2 x·C
     nothing,  # IN   zeros, as many as a panel is wide
     every,  # IN   (k + 1,)  0 … k−1, k−1
+    turns,  # IN   0, 1, 2 …: the rows in order
     panels,  # OUT  (threads, d, width)     work space
     all_scores,  # OUT  (threads, k, width)     work space
     all_minima,  # OUT  (threads, tiles, width) work space
@@ -92,7 +95,9 @@ def _nearest_block(
             pause(spins)
         else:
             first = (ticket & PIECE) * width
-            _nearest_panel(first, rows, count, centres, coefficients, nothing, every, panel, scores, minima, labels)
+            _nearest_panel(
+                first, rows, count, centres, coefficients, nothing, every, turns, panel, scores, minima, labels
+            )
             finish_piece(board)
     if thread == 0:
         wait_for_round(pieces, board)
@@ -113,13 +118,14 @@ def nearest_centres(
         return labels
     k, d = centres.shape
     dtype = rows.dtype
-    width = _vectors.VECTORS * _vectors.lanes_of(dtype.itemsize)
+    width = VECTORS * _vectors.lanes_of(dtype.itemsize)
     length = max(1, rows.block_length() // (n_threads * width)) * n_threads * width
     block = np.zeros((length + width, d), dtype)
     coefficients = (np.zeros(k, dtype), np.full(k, 2, dtype), sq_centres.astype(dtype))
     work = (
         np.zeros(width, dtype),
         np.minimum(np.arange(k + 1), k - 1),
+        np.arange(length + width),
         np.empty((n_threads, d, width), dtype),
         np.empty((n_threads, k, width), dtype),
         np.empty((n_threads, -(-k // _TILE), width), dtype),
@@ -137,3 +143,10 @@ def nearest_centres(
             "or divide it by a constant."
         )
     return labels
+
+
+def nearest_of(points: np.ndarray, centres: np.ndarray, n_threads: int) -> np.ndarray:
+    """The same for the rows of an array as they are, by squared distance."""
+    everything = np.arange(len(points))
+    rows = Rows(points, points.dtype, None, np.ones(1), None, np.empty(0), everything)
+    return nearest_centres(rows, everything, centres, np.einsum("rt,rt->r", centres, centres), n_threads)
