@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
+from ksums.sums import add_by_cluster
 from ksums.typing import Matrix
 
 _BLOCK = 1 << 18  # numbers converted to float64 at a time
@@ -92,19 +93,19 @@ def cluster_sums(
             part = slice(first, first + block.shape[0])
             yield block, labels[part], np.ones(block.shape[0]) if weights is None else weights[part]
 
-    sizes, composites, within = np.zeros(k), np.zeros((k, d)), np.zeros(k)
+    sizes, composites, distances = np.bincount(labels, weights, minlength=k).astype(np.float64), np.zeros((k, d)), []
     for block, own, w in blocks():
-        sizes += np.bincount(own, w, minlength=k)
         if is_sparse:
             terms = np.diff(block.indptr)
             places = np.repeat(own, terms) * np.int64(d) + block.indices
             np.add.at(composites.reshape(-1), places, block.data * np.repeat(w, terms))
         else:
-            composites += sparse.csr_array((w, own, np.arange(len(own) + 1)), shape=(len(own), k)).T @ block
-    sums = ClusterSums(sizes, composites, within)
+            add_by_cluster(block, own, w, composites)
+    sums = ClusterSums(sizes, composites, np.zeros(k))
     centres = sums.centres
     for block, own, w in blocks():
-        within += np.bincount(own, w * sq_distances(block, centres, own), minlength=k)
+        distances.append(w * sq_distances(block, centres, own))
+    sums.within[:] = np.bincount(labels, np.concatenate(distances), minlength=k)
     return sums
 
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from ksums.rows import Rows
-
-_FEW = 16  # clusters up to which a product with zeros and ones is faster than making a sparse matrix of them
+from ksums.sums import add_by_cluster
 
 
 class ClusterState(NamedTuple):
@@ -43,24 +41,36 @@ def no_limits(k: int) -> Limits:
 def build(rows: Rows, labels: np.ndarray, k: int) -> ClusterState:
     """State of given labels."""
     labels = np.array(labels, dtype=np.int32)
-    counts, sizes, norm_sums = np.zeros(k, np.int64), np.zeros(k), np.zeros(k)
     # Kept transposed for sparse rows: one row then adds to k contiguous numbers per term.
     composites = np.zeros((rows.d, k)).T if rows.is_sparse else np.zeros((k, rows.d))
     for ids in rows.blocks_of(rows.pulling):
         own, weights = labels[ids], rows.weights_of(ids)
-        counts += np.bincount(own, minlength=k)
-        sizes += np.bincount(own, weights, minlength=k)
-        norm_sums += np.bincount(own, weights * rows.sq_norms[ids], minlength=k)
-        block = rows.read(ids, np.float64) if rows.is_sparse else rows.read(ids).astype(np.float64, copy=False)
         if rows.is_sparse:
+            block = rows.read(ids, np.float64)
             terms = np.diff(block.indptr)
             places = block.indices * np.int64(k) + np.repeat(own, terms)
             np.add.at(composites.T.reshape(-1), places, block.data * np.repeat(weights, terms))
-        elif k <= _FEW:
-            composites += (own == np.arange(k)[:, None]) * weights @ block
         else:
-            composites += sparse.csr_array((weights, own, np.arange(len(ids) + 1)), shape=(len(ids), k)).T @ block
+            block = rows.read(ids).astype(np.float64, copy=False)
+            add_by_cluster(block, own, weights, composites)
+    own, weights = labels[rows.pulling], rows.weights_of(rows.pulling)
+    counts = np.bincount(own, minlength=k)
+    sizes = np.bincount(own, weights, minlength=k)
+    norm_sums = np.bincount(own, weights * rows.sq_norms[rows.pulling], minlength=k)
     state = ClusterState(labels, composites, sizes, counts, norm_sums, np.empty(k))
+    renew_sq_composites(state)
+    return state
+
+
+def singletons(rows: Rows, ids: np.ndarray) -> ClusterState:
+    """One cluster for each of these dense rows; the others are in none yet."""
+    labels = np.full(rows.n, -1, np.int32)
+    labels[ids] = np.arange(len(ids))
+    weights = rows.weights_of(ids)
+    composites = rows.read(ids).astype(np.float64) * weights[:, None]
+    state = ClusterState(
+        labels, composites, weights, np.ones(len(ids), np.int64), weights * rows.sq_norms[ids], np.empty(len(ids))
+    )
     renew_sq_composites(state)
     return state
 

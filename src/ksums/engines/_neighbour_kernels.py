@@ -37,7 +37,11 @@ from ksums.engines._vectors import (
     listed_scores_last1,
     listed_scores_last2,
     pack_panel,
+    prefetch_row,
 )
+
+
+_AHEAD = 6
 
 
 class Visit(NamedTuple):
@@ -224,6 +228,11 @@ def _apply(
     src = visit.clusters[q]
     moves = np.int64(0)
     for at in range(visit.starts[q], visit.stops[q]):
+        ahead = at + _AHEAD
+        if ahead < visit.stops[q] and visit.targets[ahead] >= 0:
+            prefetch_row(block.rows, visit.members[ahead])
+            prefetch_row(fast.composites, np.int64(visit.targets[ahead]))
+            prefetch_row(state.composites, np.int64(visit.targets[ahead]))
         dst = np.int64(visit.targets[at])
         if dst < 0:
             continue

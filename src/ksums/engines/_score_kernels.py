@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ksums.drivers import ANGLE, COSINE, LENGTH, PAIRWISE, VANISHED, WEIGHTED
-from ksums.engines._jit import helper, helper_reordering, kernel
+from ksums.engines._jit import helper, helper_inlined, helper_reordering, kernel
 from ksums.engines._vectors import fma
 
 _VANISHED = np.float32(VANISHED)
@@ -128,7 +128,7 @@ def bound_in(rule, size, count, norm_sum, composite_sq, sq_norm, weight, product
     return power(n / (n - weight), exponent(rule, rule.q, n)) * (terms - 2.0 * product / n) - rule.rounding * terms
 
 
-@helper
+@helper_inlined
 def cost_to_beat(rule, src, state, sq_norm, weight, product):
     """The same for cluster ``src`` of the state. A sample that is in no cluster yet (−1) joins one at any cost."""
     if src < 0:
@@ -137,7 +137,7 @@ def cost_to_beat(rule, src, state, sq_norm, weight, product):
     return bound_in(rule, n, m, q, sq, sq_norm, weight, product)
 
 
-@helper
+@helper_inlined
 def join_cost(rule, dst, state, sq_norm, weight, product):
     """Cost of a sample in cluster ``dst`` if it joins; ``product`` is x·D_dst without the sample."""
     n, composite_sq = state.sizes[dst], state.sq_composites[dst]
@@ -158,7 +158,7 @@ def join_cost(rule, dst, state, sq_norm, weight, product):
     return power(n / (n + weight), p) * distance
 
 
-@helper
+@helper_inlined
 def refresh(
     rule,  # IN
     r,  # IN     cluster that changed
@@ -198,13 +198,13 @@ def refresh_all(rule, state, fast):
             fast.composites[r, t] = state.composites[r, t]
 
 
-@helper
+@helper_inlined
 def may_leave(cluster, weight, state, limits):
     """A cluster never gives up its last sample, nor one it needs for its smallest size."""
     return cluster < 0 or (state.counts[cluster] > 1 and state.sizes[cluster] - weight >= limits.low[cluster])
 
 
-@helper
+@helper_inlined
 def move_sums(
     rule,  # IN
     i,  # IN     sample
@@ -232,7 +232,7 @@ def move_sums(
         refresh(rule, src, state, fast)
 
 
-@helper
+@helper_inlined
 def reallocate_if_better(
     rule,  # IN
     to_beat,  # IN     stay cost, less rounding

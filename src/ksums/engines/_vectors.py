@@ -28,6 +28,7 @@ from numba.extending import intrinsic
 from ksums.engines._jit import helper
 
 VECTORS = 3
+_CACHE_LINE = 64  # bytes
 _INT64 = ir.IntType(64)
 _INT32 = ir.IntType(32)
 
@@ -109,6 +110,27 @@ def fma(typingctx, x, y, z):
         return builder.fma(*args)
 
     return x(x, x, x), codegen
+
+
+@intrinsic
+def prefetch_row(typingctx, rows, r):
+    """Ask for row r to be brought from memory into the cache."""
+    signature = types.void(rows, types.int64)
+
+    def codegen(context, builder, signature, args):
+        data, dimensions = _data(context, builder, signature.args[0], args[0])
+        byte = ir.IntType(8).as_pointer()
+        ask = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [byte, _INT32, _INT32, _INT32]), "llvm.prefetch.p0"
+        )
+        step = _CACHE_LINE // (signature.args[0].dtype.bitwidth // 8)
+        start = builder.mul(args[1], dimensions)
+        with cgutils.for_range_slice(builder, _at(0), dimensions, _at(step), _INT64) as (t, _):
+            place = builder.bitcast(builder.gep(data, [builder.add(start, t)]), byte)
+            builder.call(ask, [place, *(ir.Constant(_INT32, option) for option in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return signature, codegen
 
 
 # ------------------------------------------------------------------------------------ scores of a panel

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from ksums.engines import _vectors
 from ksums.engines._jit import helper, kernel
 from ksums.engines._panel_kernels import best_cluster
-from ksums.engines._threads import (
-    PIECE,
-    close,
-    finish_piece,
-    is_closed,
-    next_piece,
-    open_round,
-    pause,
-    share,
-    thread_pool,
-    wait_for_round,
-)
 from ksums.engines._vectors import (
     CLUSTERS,
     VECTORS,
@@ -66,9 +56,6 @@ def _nearest_panel(
 
 @kernel
 def _nearest_block(
-    thread,  # IN
-    threads,  # IN
-    board,  # INOUT  see ``_threads.py``: one round, a piece is a panel
     rows,  # IN   (count + padding, d)
     count,  # IN
     centres,  # IN   (k, d)
@@ -76,32 +63,38 @@ def _nearest_block(
     nothing,  # IN   zeros, as many as a panel is wide
     every,  # IN   (k + 1,)  0 … k−1, k−1
     turns,  # IN   0, 1, 2 …: the rows in order
-    panels,  # OUT  (threads, d, width)     work space
-    all_scores,  # OUT  (threads, k, width)     work space
-    all_minima,  # OUT  (threads, tiles, width) work space
+    panel,  # OUT  (d, width)     work space
+    scores,  # OUT  (k, width)     work space
+    minima,  # OUT  (tiles, width) work space
     labels,  # OUT  (count,)
 ):
     """All rows of a block, panel by panel."""
-    panel, scores, minima = panels[thread], all_scores[thread], all_minima[thread]
-    width = scores.shape[1]
-    pieces = -(-count // width)
-    if thread == 0:
-        open_round(1, pieces, threads, board)
-    spins, ticket = 0, np.int64(0)
-    while not is_closed(board) and (thread > 0 or ticket >= 0):
-        ticket = next_piece(thread, threads, pieces, board)
-        if ticket < 0:
-            spins += 1
-            pause(spins)
-        else:
-            first = (ticket & PIECE) * width
-            _nearest_panel(
-                first, rows, count, centres, coefficients, nothing, every, turns, panel, scores, minima, labels
-            )
-            finish_piece(board)
-    if thread == 0:
-        wait_for_round(pieces, board)
-        close(board)
+    work = (nothing, every, turns, panel, scores, minima)
+    for first in range(0, count, scores.shape[1]):
+        _nearest_panel(first, rows, count, centres, coefficients, *work, labels)
+
+
+class _Nearest:
+    """One thread's work on some blocks of rows."""
+
+    def __init__(self, rows: Rows, centres: np.ndarray, sq_centres: np.ndarray, length: int) -> None:
+        (k, d), dtype = centres.shape, rows.dtype
+        width = VECTORS * _vectors.lanes_of(dtype.itemsize)
+        self.rows, self.block = rows, np.zeros((length + width, d), dtype)
+        self.arguments = (
+            centres,
+            (np.zeros(k, dtype), np.full(k, 2, dtype), sq_centres.astype(dtype)),
+            np.zeros(width, dtype),
+            np.minimum(np.arange(k + 1), k - 1),
+            np.arange(length + width),
+            np.empty((d, width), dtype),
+            np.empty((k, width), dtype),
+            np.empty((-(-k // _TILE), width), dtype),
+        )
+
+    def run(self, ids: np.ndarray, labels: np.ndarray) -> None:
+        self.rows.read(ids, self.rows.dtype, out=self.block[: len(ids)])
+        _nearest_block(self.block, len(ids), *self.arguments, labels)
 
 
 def nearest_centres(
@@ -116,31 +109,26 @@ def nearest_centres(
             labels[first : first + len(part)] = np.argmin(sq_centres - 2 * products, axis=1)
             first += len(part)
         return labels
-    k, d = centres.shape
-    dtype = rows.dtype
-    width = VECTORS * _vectors.lanes_of(dtype.itemsize)
-    length = max(1, rows.block_length() // (n_threads * width)) * n_threads * width
-    block = np.zeros((length + width, d), dtype)
-    coefficients = (np.zeros(k, dtype), np.full(k, 2, dtype), sq_centres.astype(dtype))
-    work = (
-        np.zeros(width, dtype),
-        np.minimum(np.arange(k + 1), k - 1),
-        np.arange(length + width),
-        np.empty((n_threads, d, width), dtype),
-        np.empty((n_threads, k, width), dtype),
-        np.empty((n_threads, -(-k // _TILE), width), dtype),
-    )
-    arguments = (np.ascontiguousarray(centres, dtype), coefficients, *work)
-    share(None, 1, _nearest_block, block, 0, *arguments, labels)  # compiles, if need be
-    with thread_pool(n_threads, 2.0 * min(len(ids), length) * centres.size) as pool:
-        for first in range(0, len(ids), length):
-            part = ids[first : first + length]
-            rows.read(part, dtype, out=block[: len(part)])
-            share(pool, n_threads, _nearest_block, block, len(part), *arguments, labels[first : first + len(part)])
+    length = rows.block_length()
+    starts = range(0, len(ids), length)
+    centres = np.ascontiguousarray(centres, rows.dtype)
+
+    def work_through(starts: range) -> None:
+        worker = _Nearest(rows, centres, sq_centres, min(length, len(ids)))
+        for first in starts:
+            worker.run(ids[first : first + length], labels[first : first + length])
+
+    _Nearest(rows, centres, sq_centres, 1).run(ids[:0], labels[:0])  # compiles, if need be, before there are threads
+    threads = min(n_threads, len(starts))
+    if threads <= 1:
+        work_through(starts)
+    else:
+        with ThreadPoolExecutor(threads) as pool:  # each takes every so-manieth block
+            list(pool.map(work_through, [starts[thread::threads] for thread in range(threads)]))
     if len(labels) and labels.min() < 0:
         raise ValueError(
-            f"row {int(ids[labels.argmin()])} is so far from the centres that {dtype} overflows; convert X to float64, "
-            "or divide it by a constant."
+            f"row {int(ids[labels.argmin()])} is so far from the centres that {rows.dtype} overflows; convert X to "
+            "float64, or divide it by a constant."
         )
     return labels
 

@@ -1,0 +1,103 @@
+"""The start for huge k: coarse clusters of a sample, then clusters inside each of them. Nowhere n·k work or memory.
+
+1. √k coarse clusters of a sample of the rows; every row goes to the nearest.
+2. Each coarse cluster gets its share of the k clusters.
+3. Inside each, on its own: as many rows as it has clusters to give are drawn, the others join one after the other, and
+   a few passes with falling relaxation follow.
+
+The shares are by what is to be brought down: by the sum of squared distances to the coarse centre, or, for pairwise
+distances, which ask for clusters of equal size, by size.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+
+from ksums import state as states
+from ksums.drivers import PAIRWISE, Driver, driver_for
+from ksums.engines import exact_engine, nearest_centres
+from ksums.engines.exact import ExactEngine
+from ksums.rows import Rows, part_of
+from ksums.state import no_limits
+
+_SAMPLE = 200  # rows for each coarse cluster
+_COARSE = (2.0, 1.5, 1.0)  # relaxation of the passes over the sample,
+_FINE = (2.0, 2.0, 1.5, 1.2, 1.0)  # and inside the coarse clusters
+
+
+def two_level_labels(rows: Rows, k: int, driver: Driver, rng: np.random.Generator, n_threads: int) -> np.ndarray:
+    """Labels (n,) of k clusters, none of them empty."""
+    labels = np.zeros(rows.n, np.int32)
+    cells = _cells(rows, k, rng, n_threads)
+    shares = _shares(rows, cells, k, driver)
+    firsts = np.concatenate([[0], np.cumsum(shares)])
+    seeds = rng.integers(2**63, size=len(cells))
+
+    def fill(c: int) -> None:
+        own = _cluster(part_of(rows, cells[c]), int(shares[c]), driver, _FINE, np.random.default_rng(seeds[c]))
+        labels[cells[c]] = firsts[c] + own
+
+    work = [len(cell) * int(share) for cell, share in zip(cells, shares, strict=True)]
+    largest_first = np.argsort(work, kind="stable")[::-1].tolist()
+    fill(largest_first[0])  # compiles, if need be, before there are threads
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(fill, largest_first[1:]))
+    return labels
+
+
+def _cells(rows: Rows, k: int, rng: np.random.Generator, n_threads: int) -> list[np.ndarray]:
+    """The pulling rows by coarse cluster; none of these is without rows."""
+    pulling, count = rows.pulling, max(1, round(k**0.5))
+    drawn = np.sort(rng.choice(pulling, min(len(pulling), _SAMPLE * count), replace=False))
+    own = _cluster(part_of(rows, drawn), count, driver_for("distortion", "l2", "hartigan"), _COARSE, rng)
+    labels = np.zeros(rows.n, np.int32)
+    labels[drawn] = own
+    sample = states.build(replace(rows, pulling=drawn), labels, count)
+    centres = sample.composites / sample.sizes[:, None]
+    squares = np.einsum("rt,rt->r", centres, centres)
+    coarse = nearest_centres(rows, pulling, centres, squares, n_threads)
+    order = np.argsort(coarse, kind="stable")
+    cells = np.split(pulling[order], np.cumsum(np.bincount(coarse, minlength=count))[:-1])
+    return [cell for cell in cells if len(cell)]
+
+
+def _shares(rows: Rows, cells: list[np.ndarray], k: int, driver: Driver) -> np.ndarray:
+    """How many of the k clusters each cell gets: at least one, at most as many as it has rows."""
+    most = np.array([len(cell) for cell in cells])
+    wanted = most.astype(np.float64)
+    if driver.kind != PAIRWISE:
+        cell_of = np.zeros(rows.n, np.int32)
+        for c, cell in enumerate(cells):
+            cell_of[cell] = c
+        sums = states.build(rows, cell_of, len(cells))
+        wanted = np.maximum(sums.norm_sums - sums.sq_composites / sums.sizes, 0.0)
+    wanted = wanted + 1e-9 * (wanted.sum() + 1.0) * most / most.sum()  # some order where all is zero
+    shares = np.clip(np.floor(wanted / wanted.sum() * k).astype(np.int64), 1, most)
+    while (missing := k - int(shares.sum())) != 0:
+        step = 1 if missing > 0 else -1
+        free = np.flatnonzero(shares < most if missing > 0 else shares > 1)
+        urgency = step * (wanted[free] / wanted.sum() * k - shares[free])
+        shares[free[np.argsort(-urgency, kind="stable")[: abs(missing)]]] += step
+    return shares
+
+
+def _cluster(
+    rows: Rows, k: int, driver: Driver, relaxations: tuple[float, ...], rng: np.random.Generator
+) -> np.ndarray:
+    """Labels of a few passes; in the first one the rows join k of them that were drawn."""
+    if k == 1:
+        return np.zeros(rows.n, np.int32)
+    order = rng.permutation(rows.n)
+    state = states.singletons(rows, order[:k])
+    order = order[k:]
+    engine = ExactEngine(rows, state, driver, no_limits(k))
+    for relaxation in relaxations:
+        engine.drive(replace(driver, p=relaxation, q=relaxation))
+        for _ in engine.visit(order):
+            pass
+        states.renew_sq_composites(state)
+        order = rng.permutation(rows.n)
+    return state.labels
