@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
+from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 logger = logging.getLogger("ksums")
+
+_threads = ContextVar("_threads", default=1)
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 @cache
@@ -35,7 +43,27 @@ def computing(n_threads: int | None) -> Iterator[int]:
         logger.info("n_threads=%d is more than the %d this process may use; taking those.", wanted, available)
         wanted = available
     notice = CompileNotice()
-    with _pools().limit(limits=1), event.install_listener("numba:compile", notice):
-        yield wanted
+    before = _threads.set(wanted)
+    try:
+        with _pools().limit(limits=1), event.install_listener("numba:compile", notice):
+            yield wanted
+    finally:
+        _threads.reset(before)
     if notice.seconds:
         logger.info("Compiling took %.1f s.", notice.seconds)
+
+
+def in_order(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
+    """``map`` on the threads of the present computation, a few items ahead; outside of one, on the present thread."""
+    threads = _threads.get()
+    if threads == 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[_Result]] = deque()
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

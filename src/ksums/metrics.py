@@ -18,7 +18,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from ksums.sums import add_by_cluster
+from ksums.computing import in_order
+from ksums.sums import add_by_cluster, dense_sq_distances
 from ksums.typing import Matrix
 
 _BLOCK = 1 << 18  # numbers converted to float64 at a time
@@ -85,36 +86,36 @@ def cluster_sums(
     n, d = X.shape
     is_sparse = sparse.issparse(X)
     step = max(1, _BLOCK // max(1, d)) if not is_sparse else 4096
+    parts = [slice(first, first + step) for first in range(0, n, step)]
 
-    def blocks():
-        for first in range(0, n, step):
-            block = X[first : first + step]
-            block = unit_rows(block) if metric == "cosine" else block.astype(np.float64)
-            part = slice(first, first + block.shape[0])
-            yield block, labels[part], np.ones(block.shape[0]) if weights is None else weights[part]
+    def read(part: slice) -> tuple[slice, Matrix]:
+        return part, unit_rows(X[part]) if metric == "cosine" else X[part]
 
-    sizes, composites, distances = np.bincount(labels, weights, minlength=k).astype(np.float64), np.zeros((k, d)), []
-    for block, own, w in blocks():
+    def measure(part: slice) -> np.ndarray:
+        block = read(part)[1]
+        return sq_distances(block, centres, labels[part]) * (1.0 if weights is None else weights[part])
+
+    sums = ClusterSums(np.bincount(labels, weights, minlength=k).astype(np.float64), np.zeros((k, d)), np.zeros(k))
+    for part, block in in_order(read, parts):
+        w = np.ones(block.shape[0]) if weights is None else weights[part]
         if is_sparse:
             terms = np.diff(block.indptr)
-            places = np.repeat(own, terms) * np.int64(d) + block.indices
-            np.add.at(composites.reshape(-1), places, block.data * np.repeat(w, terms))
+            places = np.repeat(labels[part], terms) * np.int64(d) + block.indices
+            np.add.at(sums.composites.reshape(-1), places, block.data * np.repeat(w, terms))
         else:
-            add_by_cluster(block, own, w, composites)
-    sums = ClusterSums(sizes, composites, np.zeros(k))
+            add_by_cluster(block, labels[part], w, sums.composites)
     centres = sums.centres
-    for block, own, w in blocks():
-        distances.append(w * sq_distances(block, centres, own))
-    sums.within[:] = np.bincount(labels, np.concatenate(distances), minlength=k)
+    distances = np.concatenate(list(in_order(measure, parts)))
+    sums.within[:] = np.bincount(labels, distances, minlength=k)
     return sums
 
 
 def sq_distances(block: Matrix, centres: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """|x_i − C_own(i)|² for each row of a float64 block."""
+    """|x_i − C_own(i)|² for each row, in float64."""
     if not sparse.issparse(block):
-        difference = block - centres[own]
-        return np.einsum("it,it->i", difference, difference)
+        return dense_sq_distances(block, centres, own)
     # |x|² − 2 x·C + |C|², so that nothing of size n × d is made
+    block = block.astype(np.float64)
     squares = np.asarray(block.multiply(block).sum(axis=1)).ravel()
     rows = np.repeat(np.arange(len(own)), np.diff(block.indptr))
     products = np.bincount(rows, block.data * centres[own[rows], block.indices], minlength=len(own))

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ksums.computing import in_order
 from ksums.typing import Matrix, arithmetic_of
 
 _BLOCK_BYTES = 1 << 20  # rows read at a time: small enough to stay in the second-level cache
@@ -117,12 +118,25 @@ def prepare(X: Matrix, metric: str, weights: np.ndarray | None = None) -> Rows:
         finished = rows(None, scales, directed.astype(np.float64), weighty[directed[weighty]])
         return replace(finished, cosine=True)
     shift = None
+    plain = rows(None, unit)
     if not sparse.issparse(X):
-        sums = (rows(None, unit).read(ids, np.float64).sum(axis=0) for ids in rows(None, unit).blocks_of(weighty))
-        shift = (sum(sums, np.zeros(d)) / len(weighty)).astype(dtype)
-    largest = max((_largest(rows(shift, unit).read(ids)) for ids in rows(shift, unit).blocks_of(weighty)), default=0.0)
+        shift, largest = _mean_and_reach(plain, weighty)
+    else:
+        largest = max(_largest(plain.read(ids)) for ids in plain.blocks_of(weighty))
     scales = np.array([_power_of_two_near(largest, dtype)])
     return rows(shift, scales, sq_norms_of(rows(shift, scales), weighty), weighty)
+
+
+def _mean_and_reach(rows: Rows, ids: np.ndarray) -> tuple[np.ndarray, float]:
+    """Mean of dense rows, in their arithmetic, and the largest distance from it along any axis."""
+
+    def measure(part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        block = rows.read(part)
+        return block.sum(axis=0, dtype=np.float64), block.min(axis=0), block.max(axis=0)
+
+    sums, least, most = zip(*in_order(measure, rows.blocks_of(ids)), strict=True)
+    mean = (np.sum(sums, axis=0) / len(ids)).astype(rows.dtype)
+    return mean, float(np.maximum(np.max(most, axis=0) - mean, mean - np.min(least, axis=0)).max(initial=0.0))
 
 
 def part_of(rows: Rows, ids: np.ndarray) -> Rows:
@@ -195,9 +209,13 @@ def _largest(block: Matrix) -> float:
 def sq_norms_of(rows: Rows, ids: np.ndarray) -> np.ndarray:
     """x·x of the finished rows, in float64; zero for rows without weight, which nobody asks for."""
     sq_norms = np.zeros(rows.n)
-    for part in rows.blocks_of(ids):
+
+    def measure(part: np.ndarray) -> None:
         block = rows.read(part).astype(np.float64, copy=False)
         sq_norms[part] = block.multiply(block).sum(axis=1) if rows.is_sparse else np.square(block).sum(axis=1)
+
+    for _ in in_order(measure, rows.blocks_of(ids)):
+        pass
     return sq_norms
 
 

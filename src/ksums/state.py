@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ksums.computing import in_order
 from ksums.rows import Rows
 from ksums.sums import add_by_cluster
 
@@ -43,16 +44,16 @@ def build(rows: Rows, labels: np.ndarray, k: int) -> ClusterState:
     labels = np.array(labels, dtype=np.int32)
     # Kept transposed for sparse rows: one row then adds to k contiguous numbers per term.
     composites = np.zeros((rows.d, k)).T if rows.is_sparse else np.zeros((k, rows.d))
-    for ids in rows.blocks_of(rows.pulling):
-        own, weights = labels[ids], rows.weights_of(ids)
-        if rows.is_sparse:
-            block = rows.read(ids, np.float64)
+    blocks = rows.blocks_of(rows.pulling)
+    if rows.is_sparse:
+        for ids in blocks:
+            own, block = labels[ids], rows.read(ids, np.float64)
             terms = np.diff(block.indptr)
             places = block.indices * np.int64(k) + np.repeat(own, terms)
-            np.add.at(composites.T.reshape(-1), places, block.data * np.repeat(weights, terms))
-        else:
-            block = rows.read(ids).astype(np.float64, copy=False)
-            add_by_cluster(block, own, weights, composites)
+            np.add.at(composites.T.reshape(-1), places, block.data * np.repeat(rows.weights_of(ids), terms))
+    else:
+        for ids, block in in_order(lambda ids: (ids, rows.read(ids)), blocks):
+            add_by_cluster(block, labels[ids], rows.weights_of(ids), composites)
     own, weights = labels[rows.pulling], rows.weights_of(rows.pulling)
     counts = np.bincount(own, minlength=k)
     sizes = np.bincount(own, weights, minlength=k)

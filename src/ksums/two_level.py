@@ -18,7 +18,7 @@ import numpy as np
 
 from ksums import state as states
 from ksums.drivers import PAIRWISE, Driver, driver_for
-from ksums.engines import exact_engine, nearest_centres
+from ksums.engines import nearest_centres
 from ksums.engines.exact import ExactEngine
 from ksums.rows import Rows, part_of
 from ksums.state import no_limits

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ksums._jit import helper, kernel
 from ksums.engines._direct_kernels import products_by_rows
-from ksums.engines._jit import helper, kernel
 
 _LONG = 1e12  # D and s are brought back to ordinary size when s, or |D|, gets this large
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ksums._jit import helper, helper_reordering, kernel
 from ksums.drivers import COSINE, LENGTH, WEIGHTED
-from ksums.engines._jit import helper, helper_reordering, kernel
 from ksums.engines._score_kernels import (
     cosine_score,
     cost_to_beat,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.engines._jit import helper, kernel
+from ksums._jit import helper, kernel
 from ksums.engines._neighbour_kernels import score_eight
 from ksums.engines._threads import PIECE, close, finish_piece, is_closed, next_piece, open_round, pause, wait_for_round
 from ksums.engines._vectors import CLUSTERS, VECTORS, count_within, pack_panel, tile_minimum_all

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.engines._jit import helper, helper_inlined, helper_reordering_inlined
+from ksums._jit import helper, helper_inlined, helper_reordering_inlined
 
 
 class Local(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.engines._jit import helper, kernel
+from ksums._jit import helper, kernel
 from ksums.engines._local_kernels import link_members, move_logged, sq_distance, stay_cost, undo
 from ksums.engines._random import random_below, random_share
 from ksums.engines._relax_kernels import best_join, find_near_counted, much_changed, relax

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ksums._jit import helper, kernel
 from ksums.drivers import ANGLE, FAMILY, PAIRWISE
-from ksums.engines._jit import helper, kernel
 from ksums.engines._score_kernels import cost_to_beat, finish_score, may_leave, reallocate_if_better, row_dot
 from ksums.engines._threads import (
     PIECE,

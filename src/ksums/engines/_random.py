@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ksums.engines._jit import helper
+from ksums._jit import helper
 
 
 @helper

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.engines._jit import helper, helper_inlined
+from ksums._jit import helper, helper_inlined
 from ksums.engines._local_kernels import find_near, join_cost, may_leave, move_logged, sq_distance, stay_cost
 
 _SLACK = 1.1  # joining costs less than the squared distance: by a tenth for clusters of ten rows, taken for all

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ksums._jit import helper, kernel
 from ksums.drivers import ANGLE, COSINE, LENGTH, PAIRWISE
 from ksums.engines._direct_kernels import rows_block
-from ksums.engines._jit import helper, kernel
 from ksums.engines._random import random_below
 from ksums.engines._score_kernels import refresh_all
 

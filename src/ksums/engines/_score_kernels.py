@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ksums._jit import helper, helper_inlined, helper_reordering, kernel
 from ksums.drivers import ANGLE, COSINE, LENGTH, PAIRWISE, VANISHED, WEIGHTED
-from ksums.engines._jit import helper, helper_inlined, helper_reordering, kernel
 from ksums.engines._vectors import fma
 
 _VANISHED = np.float32(VANISHED)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ksums._jit import helper, kernel
 from ksums.engines._direct_kernels import least_score, score_all
-from ksums.engines._jit import helper, kernel
 from ksums.engines._score_kernels import cost_to_beat, join_cost, may_leave, move_sums
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from ksums.engines._jit import helper
+from ksums._jit import helper
 
 _SPINS = 4000  # looks at the board, some microseconds, before a thread lets another process have its core
 _WORTH_SHARING = 3e7  # operations, a third of a millisecond: less is done before another thread has begun

@@ -25,7 +25,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from ksums.engines._jit import helper
+from ksums._jit import helper
 
 VECTORS = 3
 _CACHE_LINE = 64  # bytes

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from ksums._jit import helper, kernel
 from ksums.engines import _vectors
-from ksums.engines._jit import helper, kernel
 from ksums.engines._panel_kernels import best_cluster
 from ksums.engines._vectors import (
     CLUSTERS,

@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from ksums._jit import kernel
 from ksums.drivers import Driver
 from ksums.engines import _vectors
 from ksums.engines._compiled import CompiledEngine
-from ksums.engines._jit import kernel
 from ksums.engines._neighbour_kernels import ListWork, Neighbours, Visit, neighbour_batches
 from ksums.engines._score_kernels import Block, refresh_all
 from ksums.engines._threads import share, thread_pool

@@ -141,7 +141,8 @@ class Clusterer(CallbackSupportMixin, Centred):
         validation.check_enough_rows(self, n, n, k)
         weights = validation.check_weights(self, sample_weight, n)
         init = self._check(X, weights)
-        rows = prepare(X, self.metric, weights)
+        with computing(self.n_threads):
+            rows = prepare(X, self.metric, weights)
         validation.check_enough_rows(self, n, len(rows.pulling), k)
         self._look_at_rows_without_direction(rows)
 
