@@ -28,12 +28,12 @@ class Annealed:
     start: float | None = None
     passes: int | None = None
 
-    def start_for(self, members: float, rounds: int = 1) -> float:
+    def start_for(self, members: float, rounds: int = 1, least: float = 6.0) -> float:
         """The relaxation to start with, where a cluster has so many samples on average; half where there is a search
         between several rounds of annealing."""
         if self.start is not None:
             return float(self.start)
-        return max(6.0, members / MEMBERS_PER_RELAXATION / min(rounds, 2))
+        return max(least, members / MEMBERS_PER_RELAXATION / min(rounds, 2))
 
 
 def relaxations(start: float, passes: int) -> list[float]:

@@ -11,8 +11,9 @@ import numpy as np
 from ksums import checks
 from ksums import state as states
 from ksums.engines import exact_engine, nearest_centres
-from ksums.fitting import Listener, Plan, Run, Silence, fit_once
+from ksums.fitting import fit_once
 from ksums.history import PassRecord
+from ksums.plan import Listener, Plan, Run, Silence
 from ksums.rows import Rows, part_of
 from ksums.seeding import centres_of, fill_empty, first_labels, two_seeds
 from ksums.state import ClusterState

@@ -20,6 +20,8 @@ class Effort(NamedTuple):
     rounds: tuple[Round, ...]
     heat: float  # of the trials: see ``engines/merge_split.py``
     seconds: float = np.inf  # cut short so that the fit takes about this long
+    lists: int = 0  # length of the lists of nearest clusters, to begin with; 0: each sample looks at all clusters
+    timed_lists: bool = False  # whether longer lists are taken where there is time for them
 
     @property
     def timed(self) -> bool:
@@ -61,3 +63,19 @@ def planned(effort: str | float, n: int, d: int, k: int, search: bool) -> Effort
         shares = 1 / 8, 1 / 4, 3 / 2
         return Effort(tuple(Round(round(annealing * share), comparisons / 3) for share in shares), level.heat)
     return Effort((Round(annealing, comparisons),), level.heat)
+
+
+LISTS = {"low": (64, 0), "default": (128, 10), "high": (512, 25)}
+"""Length of the lists and passes of annealing, for fits that look at the nearest clusters only."""
+
+_TIMED_LISTS = (64, 100)
+LONGER_LISTS = ((128, 7), (256, 12), (512, 18), (1024, 26))
+"""Lengths, each with the number of passes that there must be time for: longer lists pay before more passes do."""
+
+
+def planned_lists(effort: str | float, length: int | None) -> Effort:
+    """The work of a fit with lists, of a given length or of one that suits the effort; from measurements."""
+    own, annealing = LISTS[effort] if isinstance(effort, str) else _TIMED_LISTS
+    seconds = np.inf if isinstance(effort, str) else float(effort)
+    timed = not isinstance(effort, str) and length is None
+    return Effort((Round(annealing, 0.0),), 0.0, seconds, length or own, timed)

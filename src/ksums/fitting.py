@@ -1,107 +1,21 @@
-"""The loop around the passes: order, pass, record, stop, keep the best; annealing, search and restarts."""
+"""A fit: runs from several starts, each with annealing, search and passes as planned; the best is kept."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ksums import checks
-from ksums import state as states
-from ksums.annealing import Annealed, relaxations
-from ksums.drivers import Driver, relaxed
-from ksums.effort import Effort, Round
-from ksums.engines import Engine, EngineMaker, RelaxingEngine, merge_split
-from ksums.exchange import exchange_pass
-from ksums.history import PassRecord, passes_of
+from ksums.course import RECORDS_OF_SEARCH, Course
+from ksums.plan import Listener, Plan, Run
 from ksums.rows import Rows
-from ksums.seeding import first_labels
-from ksums.state import ClusterState, Limits, no_limits
 
-if TYPE_CHECKING:
-    from ksums.engines.merge_split import MergeSplit
-
-_SHARE_OF_PASSES = 0.4  # of max_iter that annealing may take,
-_SHARE_OF_TIME = 0.3  # and of the seconds, where these are limited
 _BEFORE_SEARCH = 3  # passes at p = 1: the search begins near an optimum, and the passes after it end in one
-_RECORDS_OF_SEARCH = 10
-_ASTRAY = 1e-5
-_KEPT_FOR_THE_END = 0.1  # of the seconds: the passes after the search
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a fit is to do, as checked parameters."""
-
-    k: int
-    driver: Driver
-    metric: str
-    init: str | np.ndarray
-    make_engine: EngineMaker
-    max_iter: int
-    tol: float
-    n_threads: int
-    limits: Limits | None = None
-    deadline: float = np.inf  # by time.perf_counter()
-    annealed: Annealed | None = None
-    search: bool = False  # merge–split trials
-    effort: Effort | None = None  # of both
-
-
-@dataclass
-class Run:
-    """One run from one start: its state, its records, and the labels of its best pass."""
-
-    state: ClusterState
-    records: list[PassRecord] = field(default_factory=list)
-    best_labels: np.ndarray | None = None
-    best: float = np.inf
-    converged: bool = False
-    interrupted: bool = False
-
-    @property
-    def k(self) -> int:
-        return len(self.state.sizes)
-
-    @property
-    def labels(self) -> np.ndarray:
-        return self.state.labels if self.best_labels is None else self.best_labels
-
-
-class Listener(Protocol):
-    """Who is told what happens, and may stop it: the answers of the last two say whether to.
-
-    The run told of is a ``Run`` or its like: with ``records``, ``labels`` and ``k``.
-    """
-
-    def run_begins(self) -> None: ...
-    def pass_begins(self) -> None: ...
-    def pass_ends(self, run: Any) -> bool: ...
-    def run_ends(self) -> bool: ...
-
-
-class Silence:
-    """A listener who hears nothing and stops nothing."""
-
-    def run_begins(self) -> None:
-        pass
-
-    def pass_begins(self) -> None:
-        pass
-
-    def pass_ends(self, run: Run) -> bool:
-        return False
-
-    def run_ends(self) -> bool:
-        return False
 
 
 def most_records(max_iter: int, search: bool) -> int:
-    """The most records that a run can leave."""
-    return max_iter + (_RECORDS_OF_SEARCH if search else 0)
+    """The most records that a run can leave: one more for ``polish``."""
+    return max_iter + 1 + (RECORDS_OF_SEARCH if search else 0)
 
 
 def fit(rows: Rows, plan: Plan, seeds: list[int], listener: Listener) -> Run:
@@ -131,7 +45,7 @@ def fit_once(rows: Rows, plan: Plan, rng: np.random.Generator, listener: Listene
 
     Interrupted by Ctrl-C, it returns what it has.
     """
-    course = _Course(rows, plan, rng, listener)
+    course = Course(rows, plan, rng, listener)
     try:
         for annealing, comparisons in course.rounds():
             if plan.annealed is not None:
@@ -140,231 +54,7 @@ def fit_once(rows: Rows, plan: Plan, rng: np.random.Generator, listener: Listene
                 course.settle(_BEFORE_SEARCH)
                 course.search(comparisons)
         course.settle(plan.max_iter)
+        course.polish()
     except KeyboardInterrupt:
         course.run.interrupted, course.run.converged = True, False
     return course.run
-
-
-class _Course:
-    """One run under way."""
-
-    def __init__(self, rows: Rows, plan: Plan, rng: np.random.Generator, listener: Listener) -> None:
-        self.started = time.perf_counter()
-        self.rows, self.plan, self.rng, self.listener = rows, plan, rng, listener
-        self.stopped = False
-        self.limits = plan.limits or no_limits(plan.k)
-        labels = first_labels(plan.init, rows, plan.k, plan.metric, plan.limits, rng, plan.n_threads)
-        self.run = Run(states.build(rows, labels, plan.k))
-        self.driven_by = plan.driver
-        self.engine: Engine | None = None  # for the present state; made when it is needed
-        self.settling_from = 0  # the record with which the present passes began
-        self.last = plan.driver.value(self.run.state)  # the objective of the record before
-        self._keep_best(self.last, steady=plan.driver.steady and plan.annealed is None)
-
-    def _go_on_from(self, labels: np.ndarray) -> None:
-        self.run.state = states.build(self.rows, labels, self.plan.k)
-        self.engine = None
-
-    # ------------------------------------------------------------------------------------ annealing
-    def rounds(self) -> Iterator[Round]:
-        """The rounds of annealing and search, cut to the passes that there may be."""
-        plan = self.plan
-        if plan.effort is None:
-            return
-        planned = sum(work.annealing for work in plan.effort.rounds)
-        most = min(planned, int(_SHARE_OF_PASSES * plan.max_iter))
-        if plan.annealed is not None and plan.annealed.passes is not None:
-            most = min(plan.annealed.passes, plan.max_iter - 1)
-        done = 0
-        for work in plan.effort.rounds:
-            done += work.annealing
-            already = sum(record.stage == "annealing" for record in self.run.records)
-            left = plan.max_iter - passes_of(self.run.records)
-            yield work._replace(annealing=max(0, min(most * done // planned - already, left)))
-
-    def anneal(self, annealed: Annealed, passes: int) -> None:
-        """Passes with falling relaxation; then on from the best state seen, be it the first one."""
-        plan, run, first = self.plan, self.run, not self.run.records
-        assert plan.effort is not None
-        done, run.best_labels, run.converged = 0, run.labels.copy(), False
-        heaviest = 1.0 if self.rows.weights is None else float(self.rows.weights.max())
-        start = annealed.start_for(len(self.rows.pulling) / plan.k, len(plan.effort.rounds))
-        while done < passes and not self.stopped:
-            began = time.perf_counter()
-            self._pass(relaxed(plan.driver, relaxations(start, passes)[done], heaviest), "annealing")
-            done += 1
-            if run.records[-1].moves == 0:  # nor would any move at a lower relaxation
-                break
-            if done == 1 and first and np.isfinite(plan.effort.seconds):
-                affordable = _SHARE_OF_TIME * plan.effort.seconds / (time.perf_counter() - began)
-                passes = min(passes, max(1, int(affordable)))
-        if self.stopped:
-            return
-        if run.best < plan.driver.value(run.state):
-            self._go_on_from(run.best_labels)
-        run.best_labels = None  # from here on the last state is the best
-
-    # ------------------------------------------------------------------------------------ search
-    def search(self, comparisons: float) -> None:
-        """Merge–split trials, as many as the effort allows; their result is taken if it is better."""
-        plan, run, effort = self.plan, self.run, self.plan.effort
-        assert effort is not None
-        until = min(plan.deadline, self.started + (1.0 - _KEPT_FOR_THE_END) * effort.seconds)
-        alone = plan.k in (1, len(self.rows.pulling))
-        if self.stopped or alone or run.best <= 0 or time.perf_counter() >= until:
-            return
-        run.converged = False
-        search = merge_split(self.rows, run.state, self.limits, self.rng)
-        if effort.timed:
-            parts = self._timed_parts(search, effort, until)
-        else:
-            parts = self._counted_parts(search, effort, comparisons, until)
-        try:
-            for trials, kept in parts:
-                moves = self._take(search.labels())
-                self._record(moves, "merge-split", trials=trials, kept=kept)
-                astray = search.distortion < run.best * (1.0 - _ASTRAY)  # it believes what is not so: rounding
-                if self._told_to_stop() or astray:
-                    return
-        except KeyboardInterrupt:
-            self._take(search.labels())
-            raise
-
-    def _take(self, labels: np.ndarray) -> int:
-        """Go on from these labels, if they are better; gives the number of those that are other than now."""
-        run, before = self.run, self.run.state
-        moves = int(np.count_nonzero(labels != before.labels))
-        if not moves:
-            return 0
-        state = states.build(self.rows, labels, self.plan.k)
-        if not self.plan.driver.value(state) < run.best:
-            return 0
-        if checks.switched_on():
-            checks.check_state(self.rows, state, self.plan.limits)
-        run.state, self.engine, run.best = state, None, self.plan.driver.value(state)
-        return moves
-
-    def _counted_parts(
-        self, search: MergeSplit, effort: Effort, comparisons: float, until: float
-    ) -> Iterator[tuple[int, int]]:
-        parts = _RECORDS_OF_SEARCH // len(effort.rounds)
-        for part in range(1, parts + 1):
-            self.listener.pass_begins()
-            yield search.run(comparisons * part / parts, comparisons, effort.heat, until)
-            if search.exhausted:
-                return
-
-    def _timed_parts(self, search: MergeSplit, effort: Effort, until: float) -> Iterator[tuple[int, int]]:
-        began = time.perf_counter()
-        for part in range(1, _RECORDS_OF_SEARCH + 1):
-            self.listener.pass_begins()
-            share = began + (until - began) * part / _RECORDS_OF_SEARCH
-            yield search.run_until(share, began, until, effort.heat)
-
-    # ------------------------------------------------------------------------------------ passes
-    def settle(self, most: int) -> None:
-        """Passes of the plan's own driver, until no sample moves, or so many of them, or another stop rule holds."""
-        run, plan = self.run, self.plan
-        self.settling_from = len(run.records)
-        while passes_of(run.records) < plan.max_iter and len(run.records) - self.settling_from < most:
-            if self.stopped:
-                return
-            self._pass(plan.driver, "pass")
-            if run.converged:
-                return
-
-    def _pass(self, driver: Driver, stage: str) -> None:
-        """One pass, recorded."""
-        plan, rows, run = self.plan, self.rows, self.run
-        self.listener.pass_begins()
-        if self.engine is None:
-            self.engine = plan.make_engine(rows, run.state, driver, self.limits, plan.n_threads)
-        elif driver != self.driven_by:
-            assert isinstance(self.engine, RelaxingEngine)
-            self.engine.drive(driver)
-        self.driven_by = driver
-        order = rows.pulling[self.rng.permutation(len(rows.pulling))]
-        moves, whole = 0, True
-        try:
-            for moved in self._visit(driver, order, exchange=stage == "pass"):
-                moves += moved
-                if time.perf_counter() > plan.deadline:
-                    whole = False
-                    break
-        except KeyboardInterrupt:  # the labels are whole at any time; the sums perhaps not
-            run.state = states.build(rows, run.state.labels, plan.k)
-            run.interrupted = self.stopped = True
-        states.renew_sq_composites(run.state)
-        self._record(moves, stage, relaxation=driver.p if stage == "annealing" else 1.0)
-        if run.interrupted:
-            run.converged = False
-            return
-        run.converged = stage == "pass" and whole and (moves == 0 or self._settled())
-        self._told_to_stop()
-
-    def _visit(self, driver: Driver, order: np.ndarray, exchange: bool) -> Iterator[int]:
-        """Each sample once in order; then, under size limits, exchanges. Yields the number of moves now and then."""
-        plan, rows, state, check = self.plan, self.rows, self.run.state, checks.switched_on()
-        before = state.labels.copy()
-        assert self.engine is not None
-        yield from self.engine.visit(order)
-        states.renew_sq_composites(state)
-        if check:
-            checks.check_state(rows, state, plan.limits)
-            checks.check_pass(rows, before, state, order, driver)
-        if plan.limits is None or not exchange:
-            return
-        before[:], objective = state.labels, driver.value(state)
-        try:
-            yield exchange_pass(rows, state, driver, plan.limits, plan.deadline)
-        except KeyboardInterrupt:  # between the two moves of an exchange the limits do not hold
-            state.labels[:] = before
-            raise
-        if check:
-            states.renew_sq_composites(state)
-            checks.check_state(rows, state, plan.limits)
-            checks.check_exchange(driver, objective, driver.value(state))
-
-    def _told_to_stop(self) -> bool:
-        self.stopped = self.listener.pass_ends(self.run) or time.perf_counter() > self.plan.deadline
-        return self.stopped
-
-    def _keep_best(self, objective: float, steady: bool) -> None:
-        """A steady rule is at its best now; of any other the labels of the best pass are kept."""
-        run = self.run
-        if objective < run.best or steady:
-            labels = None if steady else run.state.labels.copy()
-            run.best, run.best_labels = objective, labels
-
-    def _record(self, moves: int, stage: str = "pass", relaxation: float = 1.0, trials: int = 0, kept: int = 0) -> None:
-        run, driver, unit, sizes = self.run, self.plan.driver, self.rows.measure_unit, self.run.state.sizes
-        objective = driver.value(run.state)
-        gain = self.last - objective if stage == "merge-split" else 0.0
-        self.last = objective
-        run.records.append(
-            PassRecord(
-                index=len(run.records) + 1,
-                stage=stage,
-                objective=objective * unit,
-                distortion=states.distortion(run.state) * unit,
-                pairwise=states.pairwise(run.state) * unit,
-                moves=moves,
-                relaxation=relaxation,
-                trials=trials,
-                kept=kept,
-                gain=gain * unit,
-                smallest=float(sizes.min()),
-                largest=float(sizes.max()),
-                seconds=time.perf_counter() - self.started,
-            )
-        )
-        self._keep_best(objective, steady=driver.steady and stage != "annealing")
-
-    def _settled(self) -> bool:
-        """Whether the best objective has fallen by no more than ``tol``, relatively, over the last passes."""
-        records = self.run.records[self.settling_from :]
-        passes, values = self.plan.driver.patience, [record.objective for record in records]
-        if self.plan.tol == 0 or len(values) <= passes:
-            return False
-        earlier, now = min(values[:-passes]), min(values)
-        return earlier - now <= self.plan.tol * earlier

@@ -35,9 +35,12 @@ class PassRecord:
     """Size of the largest cluster."""
     seconds: float
     """Wall-clock time from the start of the run, seeding included, to the end of the pass."""
+    comparisons: int = 0
+    """How often a sample was compared with a cluster (and, where there are lists of nearest clusters, a cluster with
+    another one to make them)."""
     stage: str = "pass"
     """``"annealing"``: a pass with relaxation above 1. ``"pass"``: any other. ``"merge-split"``: trials of the search
-    for a better optimum, of which there are no more than ten records."""
+    for a better optimum, of which there are no more than ten records. ``"polish"``: the last look at all clusters."""
     relaxation: float = 1.0
     """p of a pass of annealing."""
     trials: int = 0
@@ -61,7 +64,7 @@ def history_frame(model: Any) -> pd.DataFrame:
     >>> model = KSums(2, random_state=0).fit(np.array([[0.0], [1.0], [10.0], [11.0]]))
     >>> list(history_frame(model).columns)
     ['objective', 'distortion', 'pairwise', 'moves', 'smallest', 'largest', 'seconds',
-     'stage', 'relaxation', 'trials', 'kept', 'gain']
+     'comparisons', 'stage', 'relaxation', 'trials', 'kept', 'gain']
     """
     import pandas as pd
 

@@ -102,7 +102,7 @@ class Rows:
 
 def prepare(X: Matrix, metric: str, weights: np.ndarray | None = None) -> Rows:
     """Look through the data two or three times and say how its rows are to be read. ``X`` is finite."""
-    n, d = X.shape
+    n = X.shape[0]
     dtype, everything, unknown = arithmetic_of(X), np.arange(n), np.empty(0)
 
     def rows(shift, scales, sq_norms=unknown, pulling=everything) -> Rows:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy import sparse
 
 from ksums.engines import nearest_centres
 from ksums.rows import Rows, place_centres
+from ksums.size_limits import outside, place_with_room, refuse_outside
 from ksums.state import Limits
 
 _SAMPLE = 5000  # rows that "auto" seeds from at least,
@@ -169,65 +168,3 @@ def _keep_or_read(rows: Rows, ids: np.ndarray):
 
 def _dense(block) -> np.ndarray:
     return block.toarray() if sparse.issparse(block) else block
-
-
-# ------------------------------------------------------------------------------------------ size limits
-def limits_for(size_min: float | None, size_max: float | None, rows: Rows, k: int) -> Limits | None:
-    """Limits as arrays, whole numbers where sizes are; None where there are none."""
-    if size_min is None and size_max is None:
-        return None
-    low, high = 0.0 if size_min is None else size_min, np.inf if size_max is None else size_max
-    if rows.weights is None:
-        low, high = np.ceil(low), np.floor(high)
-    return Limits(np.full(k, float(low)), np.full(k, float(high)))
-
-
-def place_with_room(rows: Rows, k: int, limits: Limits, costs_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Greedy labels under size limits: heavy rows first, then those that lose most if their place is taken.
-
-    ``costs_of(ids)`` gives the cost (len(ids), k) of each row in each cluster.
-    """
-    ids = rows.pulling
-    weights = np.ones(rows.n) if rows.weights is None else rows.weights
-    regret = np.zeros(rows.n)
-    if k > 1:
-        for part in rows.blocks_of(ids, k):
-            two = np.partition(costs_of(part), 1, axis=1)
-            regret[part] = two[:, 1] - two[:, 0]
-    order = ids[np.lexsort((ids, -regret[ids], -weights[ids]))]
-    labels, sizes, left = np.zeros(rows.n, np.int32), np.zeros(k), float(weights[ids].sum())
-    for part in rows.blocks_of(order, k):
-        for i, costs in zip(part, costs_of(part), strict=True):
-            open_to = sizes + weights[i] <= limits.high
-            missing = np.maximum(limits.low - sizes, 0.0)
-            short = missing > 0
-            spilled = 0.0 if rows.weights is None else weights[i] * short.sum()  # a heavy row may overshoot
-            if short.any() and left <= missing.sum() + spilled:  # all that is left is needed for the smallest sizes
-                open_to &= short
-            if not open_to.any():
-                raise ValueError(
-                    f"no place was found for row {i} of weight {weights[i]:g} with cluster sizes limited to "
-                    f"{limits.low.min():g} … {limits.high.max():g}; widen size_min and size_max."
-                )
-            r = int(np.argmin(np.where(open_to, costs, np.inf)))
-            labels[i] = r
-            sizes[r] += weights[i]
-            left -= weights[i]
-    refuse_outside(labels, rows, k, limits)
-    return labels
-
-
-def outside(labels: np.ndarray, rows: Rows, k: int, limits: Limits) -> np.ndarray:
-    """Clusters that are smaller or larger than they may be."""
-    sizes = np.bincount(labels[rows.pulling], rows.weights_of(rows.pulling), minlength=k)
-    return np.flatnonzero((sizes < limits.low) | (sizes > limits.high))
-
-
-def refuse_outside(labels: np.ndarray, rows: Rows, k: int, limits: Limits) -> None:
-    """Raise if a cluster is smaller or larger than it may be."""
-    for r in outside(labels, rows, k, limits):
-        size = rows.weights_of(rows.pulling)[labels[rows.pulling] == r].sum()
-        raise ValueError(
-            f"the first labels give cluster {r} the size {size:g}, outside size_min and size_max "
-            f"({limits.low[r]:g} … {limits.high[r]:g}); pass other labels as init, or widen the limits."
-        )

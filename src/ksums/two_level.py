@@ -11,6 +11,7 @@ distances, which ask for clusters of equal size, by size.
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -18,33 +19,41 @@ import numpy as np
 
 from ksums import state as states
 from ksums.drivers import PAIRWISE, Driver, driver_for
-from ksums.engines import nearest_centres
-from ksums.engines.exact import ExactEngine
+from ksums.engines import RelaxingEngine, exact_engine, nearest_centres
 from ksums.rows import Rows, part_of
 from ksums.state import no_limits
 
 _SAMPLE = 200  # rows for each coarse cluster
 _COARSE = (2.0, 1.5, 1.0)  # relaxation of the passes over the sample,
 _FINE = (2.0, 2.0, 1.5, 1.2, 1.0)  # and inside the coarse clusters
+_SHARE_OF_TIME = 0.4  # that the passes inside the coarse clusters may take of what is left
 
 
-def two_level_labels(rows: Rows, k: int, driver: Driver, rng: np.random.Generator, n_threads: int) -> np.ndarray:
-    """Labels (n,) of k clusters, none of them empty."""
+def two_level_labels(
+    rows: Rows, k: int, driver: Driver, rng: np.random.Generator, n_threads: int, deadline: float = np.inf
+) -> np.ndarray:
+    """Labels (n,) of k clusters, none of them empty. Where time is short there are fewer passes inside the cells."""
     labels = np.zeros(rows.n, np.int32)
     cells = _cells(rows, k, rng, n_threads)
     shares = _shares(rows, cells, k, driver)
     firsts = np.concatenate([[0], np.cumsum(shares)])
     seeds = rng.integers(2**63, size=len(cells))
 
-    def fill(c: int) -> None:
-        own = _cluster(part_of(rows, cells[c]), int(shares[c]), driver, _FINE, np.random.default_rng(seeds[c]))
+    def fill(c: int, relaxations: tuple[float, ...] = _FINE) -> None:
+        own = _cluster(part_of(rows, cells[c]), int(shares[c]), driver, relaxations, np.random.default_rng(seeds[c]))
         labels[cells[c]] = firsts[c] + own
 
     work = [len(cell) * int(share) for cell, share in zip(cells, shares, strict=True)]
     largest_first = np.argsort(work, kind="stable")[::-1].tolist()
-    fill(largest_first[0])  # compiles, if need be, before there are threads
+    fill(largest_first[-1], _FINE[:1])  # compiles, if need be, before there are threads
+    began = time.perf_counter()
+    fill(largest_first[0])
+    took = (time.perf_counter() - began) * sum(work) / work[largest_first[0]] / n_threads
+    passes = len(_FINE)
+    if np.isfinite(deadline):
+        passes = int(np.clip(_SHARE_OF_TIME * (deadline - began) / took * passes, 1, passes))
     with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(fill, largest_first[1:]))
+        list(pool.map(lambda c: fill(c, _FINE[-passes:]), largest_first[1:]))
     return labels
 
 
@@ -93,7 +102,8 @@ def _cluster(
     order = rng.permutation(rows.n)
     state = states.singletons(rows, order[:k])
     order = order[k:]
-    engine = ExactEngine(rows, state, driver, no_limits(k))
+    engine = exact_engine(rows, state, driver, no_limits(k), 1)
+    assert isinstance(engine, RelaxingEngine)
     for relaxation in relaxations:
         engine.drive(replace(driver, p=relaxation, q=relaxation))
         for _ in engine.visit(order):

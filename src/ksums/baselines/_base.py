@@ -11,7 +11,8 @@ from ksums.drivers import Driver, driver_for
 from ksums.engines import ENGINES, EngineMaker
 from ksums.estimators._base import Clusterer, Task
 from ksums.estimators.bisecting import Bisecting
-from ksums.fitting import Plan, Run, fit
+from ksums.fitting import fit
+from ksums.plan import Plan, Run
 from ksums.rows import Rows
 from ksums.seeding import fill_empty
 from ksums.state import ClusterState

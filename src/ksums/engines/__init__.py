@@ -13,6 +13,7 @@ from ksums.rows import Rows
 from ksums.state import ClusterState, Limits
 
 if TYPE_CHECKING:
+    from ksums.engines._neighbour_kernels import Neighbours
     from ksums.engines.merge_split import MergeSplit
 
 
@@ -36,6 +37,22 @@ class RelaxingEngine(Engine, Protocol):
         ...
 
 
+@runtime_checkable
+class ListingEngine(RelaxingEngine, Protocol):
+    """One that offers a sample only to the clusters nearest to its own, which are kept in lists."""
+
+    comparisons: int
+    """Of a sample with a cluster, or of two clusters, in the last visit."""
+
+    def lengthen(self, length: int) -> None:
+        """Go on with lists of so many clusters each, the own one counted."""
+        ...
+
+    def turns(self, order: np.ndarray) -> np.ndarray:
+        """The samples as ``visit`` would take them now: in its own order."""
+        ...
+
+
 EngineMaker = Callable[[Rows, ClusterState, Driver, Limits, int], Engine]
 """Makes an engine for data, state, driver, size limits and a number of threads."""
 
@@ -52,7 +69,19 @@ def exact_engine(rows: Rows, state: ClusterState, driver: Driver, limits: Limits
     return ExactEngine(rows, state, driver, limits, n_threads)
 
 
-ENGINES: dict[str, EngineMaker] = {"auto": exact_engine, "exact": exact_engine, "reference": reference_engine}
+def neighbour_engine(rows: Rows, state: ClusterState, driver: Driver, limits: Limits, n_threads: int) -> Engine:
+    """Algorithm 1 with each sample looking only at the clusters nearest to its own."""
+    from ksums.engines.neighbours import NeighbourEngine
+
+    return NeighbourEngine(rows, state, driver, limits, n_threads)
+
+
+ENGINES: dict[str, EngineMaker] = {
+    "auto": exact_engine,
+    "exact": exact_engine,
+    "neighbors": neighbour_engine,
+    "reference": reference_engine,
+}
 """The engines behind a valid ``engine`` parameter."""
 
 
@@ -63,6 +92,13 @@ def nearest_centres(
     from ksums.engines import nearest
 
     return nearest.nearest_centres(rows, ids, centres, sq_centres, n_threads)
+
+
+def list_clusters(state: ClusterState, kind: int, dtype: np.dtype, length: int, n_threads: int) -> Neighbours:
+    """Lists of so many clusters each: the cluster itself, and those nearest to it by a driver's kind."""
+    from ksums.engines.neighbour_lists import NeighbourLists
+
+    return NeighbourLists(dtype, n_threads).make(state, kind, length)
 
 
 def merge_split(rows: Rows, state: ClusterState, limits: Limits, rng: np.random.Generator) -> MergeSplit:

@@ -18,8 +18,8 @@ class CompiledEngine:
         self.rows, self.state, self.limits = rows, state, limits
         self.dtype = np.dtype(np.float64) if rows.is_sparse else rows.dtype
         composites = state.composites if rows.is_sparse else np.empty((k, d), self.dtype)
-        coefficients = (np.empty(k, self.dtype) for _ in "abc")
-        self.fast = Fast(composites, *coefficients, np.empty((k, 3), self.dtype))
+        a, b, c = np.empty((3, k), self.dtype)
+        self.fast = Fast(composites, a, b, c, np.empty((k, 3), self.dtype))
         self.drive(driver)
 
     def drive(self, driver: Driver) -> None:

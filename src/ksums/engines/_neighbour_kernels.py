@@ -52,6 +52,11 @@ class Visit(NamedTuple):
     members: np.ndarray  # (count + width,)  rows of the block; readable a panel beyond the last
     targets: np.ndarray  # (count,)  proposals; −1: stay
 
+    @property
+    def rows(self) -> list[slice]:
+        """Where the rows of each cluster are in ``members``."""
+        return [slice(start, stop) for start, stop in zip(self.starts, self.stops, strict=True)]
+
 
 class Neighbours(NamedTuple):
     """The lists."""

@@ -238,7 +238,7 @@ def _make_listed_best(vectors: int):
 
     @intrinsic
     def listed_best(typingctx, panel, composites, a, b, c, sq_norms, ids, first, best, place):
-        """best[lane] and place[lane] become the least of what they were and of the CLUSTERS scores from ``first`` on."""
+        """best[lane] and place[lane]: the least of what they were and of CLUSTERS scores from place ``first`` on."""
         signature = types.void(panel, composites, a, b, c, sq_norms, ids, types.int64, best, place)
 
         def codegen(context, builder, signature, args):
@@ -248,8 +248,8 @@ def _make_listed_best(vectors: int):
             whole = ir.VectorType(_INT32, products.vector.count)
             norms = products.lanes_of(sq_norms, _at(0))
             least, at = products.lanes_of(best, _at(0)), products.lanes_of(place, _at(0), whole)
-            for l, row in products.scores(a, b, c, norms, listed=True):
-                here = _broadcast(builder, builder.trunc(l, _INT32), whole)
+            for index, row in products.scores(a, b, c, norms, listed=True):
+                here = _broadcast(builder, builder.trunc(index, _INT32), whole)
                 for v, score in enumerate(row):
                     below = builder.fcmp_ordered("<", score, least[v])
                     least[v] = builder.select(below, score, least[v])

@@ -123,6 +123,11 @@ class MergeSplit:
         return made, kept
 
     @property
+    def comparisons(self) -> int:
+        """Made so far."""
+        return int(self.work.compared[0])
+
+    @property
     def distortion(self) -> float:
         """E_m of the best labels, by the search's own sums."""
         return float(self.values[1] / self.local.sizes.sum())

@@ -18,8 +18,7 @@ from ksums.engines._threads import share, thread_pool
 from ksums.engines.nearest import nearest_of
 from ksums.state import ClusterState
 
-_CANDIDATES = 12  # for each place in a list, at least; and
-_SHARE = 0.15  # of the clusters
+_CANDIDATES = 9000  # for each cluster: up to that many all are compared with all; fewer cost more than they save
 _ROOM = 4  # candidates kept, for each place in a list, before the best of them are chosen
 _ROUNDS = 2  # of Lloyd's, that make the groups
 
@@ -56,7 +55,7 @@ class NeighbourLists:
         neighbours = Neighbours(np.empty((k, length), np.int32), np.empty(k, np.int32))
         nothing = groups._replace(panel_group=groups.panel_group[:0])
         share(None, 1, nearest_lists, centres, sq_centres, coefficients, nothing, space, neighbours)  # compiles
-        with thread_pool(threads, 2.0 * k * min(k, _CANDIDATES * length) * centres.shape[1]) as pool:
+        with thread_pool(threads, 2.0 * k * min(k, _CANDIDATES) * centres.shape[1]) as pool:
             share(pool, threads, nearest_lists, centres, sq_centres, coefficients, groups, space, neighbours)
         self.comparisons = int(space.comparisons.sum())
         return neighbours
@@ -74,7 +73,7 @@ class NeighbourLists:
             chosen = sparse.csr_array((np.ones(k, centres.dtype), labels, np.arange(k + 1)), shape=(k, len(used)))
             seeds = (chosen.T @ centres) / members[:, None].astype(centres.dtype)
         self._seeds = seeds
-        near, reach = _near_groups(seeds, members, max(_CANDIDATES * length, int(_SHARE * k)))
+        near, reach = _near_groups(seeds, members, max(_CANDIDATES, 4 * length))
         order = np.argsort(labels, kind="stable")
         starts = np.concatenate([[0], np.cumsum(members)])
         panels = [(g, at) for g in range(len(near)) for at in range(starts[g], starts[g + 1], width)]

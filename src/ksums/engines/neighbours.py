@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from ksums._jit import kernel
+from ksums.computing import in_order
 from ksums.drivers import Driver
 from ksums.engines import _vectors
 from ksums.engines._compiled import CompiledEngine
@@ -24,9 +25,15 @@ from ksums.rows import Rows
 from ksums.state import ClusterState, Limits
 
 _COPIED_BYTES = 1 << 30
+_READ_BYTES = 1 << 25  # where there is no copy: rows read at a time
+_LENGTH = 64  # of the lists, if nobody says otherwise
 _BATCH = 128  # clusters that propose against the same state; a sixteenth of all, where they are few
 _CALL = 3e9  # operations in a call of the kernel, some hundredths of a second: Ctrl-C is heard between calls
-_DRIFT = 0.3  # lists are made anew when so many samples, of all, have moved since they were made
+_DRIFT = 1.5  # lists are made anew when so many samples, of all, have moved since they were made
+
+
+_NONE = np.zeros(0, np.int64)
+_NOBODY = Visit(_NONE, _NONE, _NONE, _NONE, np.zeros(0, np.int32))
 
 
 @kernel
@@ -70,28 +77,26 @@ def _first_seen(
 
 
 class NeighbourEngine(CompiledEngine):
-    """See ``engines.Engine``. ``lists`` is the number L of clusters in a list, the own one counted."""
+    """See ``engines.ListingEngine``."""
 
-    def __init__(
-        self, rows: Rows, state: ClusterState, driver: Driver, limits: Limits, n_threads: int, length: int = 64
-    ) -> None:
+    def __init__(self, rows: Rows, state: ClusterState, driver: Driver, limits: Limits, n_threads: int = 1) -> None:
         super().__init__(rows, state, driver, limits)
-        self.n_threads, self.comparisons = n_threads, 0
-        k = len(state.sizes)
-        self._batch = int(np.clip(k // 16, 1, _BATCH))
+        k, members = len(state.sizes), -(-len(rows.pulling) // len(state.sizes))
+        in_memory = _READ_BYTES // (members * rows.d * self.dtype.itemsize)
+        self._batch = int(np.clip(min(k // 16, in_memory), 1, _BATCH))
         self._width = _vectors.VECTORS * _vectors.lanes_of(self.dtype.itemsize)
         self._finder = NeighbourLists(self.dtype, n_threads)
-        self.lengthen(length)
-        self._copy = self._copied()
+        self._copy: Block | None = None
+        self.n_threads, self.comparisons = n_threads, 0
+        self.lengthen(_LENGTH)
 
     def lengthen(self, length: int) -> None:
-        """Go on with lists of another length."""
+        """See ``engines.ListingEngine``."""
         k, d = self.state.composites.shape
         length = -(-min(length, k) // 8) * 8
         threads, width = self.n_threads, self._width
-        self._length = length
+        self._length, self._moved = length, 0
         self._lists: Neighbours | None = None
-        self._moved = 0
         self._work = ListWork(
             np.zeros((threads, d, width), self.dtype),
             np.zeros((threads, _vectors.CLUSTERS, width), self.dtype),
@@ -107,62 +112,69 @@ class NeighbourEngine(CompiledEngine):
     def visit(self, order: np.ndarray) -> Iterator[int]:
         """Each sample once, cluster by cluster; yields the number of moves now and then."""
         refresh_all(*self.arguments[:3])
-        self.comparisons = 0
+        self.comparisons = len(order) * self._length
         if self._lists is None or self._moved > _DRIFT * len(order):
             self._lists = self._finder.make(self.state, self.arguments[0].kind, self._length)
-            self.comparisons, self._moved = self._finder.comparisons, 0
-        k = len(self.state.sizes)
-        clusters = np.empty(k, np.int64)
-        clusters = clusters[: _first_seen(self.state.labels, order, np.zeros(k, np.int8), clusters)]
-        if self._copy is None:
-            visits = self._visits_reading(clusters, order)
-        else:
-            visits = self._visits(self._copy, clusters)
-        self.comparisons += len(order) * self._length
-        share(None, 1, neighbour_batches, *self._arguments(*next(self._visits_of_nobody())))
+            self.comparisons += self._finder.comparisons
+            self._moved = 0
+        self._visit_one(None, self.empty_block(0), _NOBODY)  # compiles, if need be, before there are threads
         with thread_pool(self.n_threads, 2.0 * len(order) * self._length * self.rows.d) as pool:
-            for block, visit in visits:
-                moves = int(share(pool, self.n_threads, neighbour_batches, *self._arguments(block, visit)))
+            for block, visit in self._visits(order):
+                moves = self._visit_one(pool, block, visit)
                 self._moved += moves
                 yield moves
 
-    def _arguments(self, block: Block, visit: Visit):
-        return (*self.arguments, block, visit, self._batch, self._lists, self._work)
+    def turns(self, order: np.ndarray) -> np.ndarray:
+        """See ``engines.ListingEngine``."""
+        return np.concatenate(
+            [block.ids[visit.members[at]] for block, visit in self._visits(order) for at in visit.rows]
+        )
 
-    def _visits_of_nobody(self):
-        nobody = np.zeros(0, np.int64)
-        yield self._copy or self.empty_block(1), Visit(nobody, nobody, nobody, nobody, np.zeros(0, np.int32))
+    def _visit_one(self, pool: ThreadPoolExecutor | None, block: Block, visit: Visit) -> int:
+        arguments = (*self.arguments, block, visit, self._batch, self._lists, self._work)
+        return int(share(pool, self.n_threads, neighbour_batches, *arguments))
 
-    def _visits(self, block: Block, clusters: np.ndarray) -> Iterator[tuple[Block, Visit]]:
-        count = len(self.rows.pulling)
-        starts = np.empty(len(self.state.sizes) + 1, np.int64)
-        members = np.zeros(count + self._width, np.int64)
-        _members_by_cluster(self.state.labels[block.ids[:count]], starts, members)
-        targets = np.empty(count, np.int32)
-        operations = 2.0 * self._length * self.rows.d * count / len(clusters)
-        step = max(1, int(_CALL / operations / self._batch)) * self._batch
-        for first in range(0, len(clusters), step):
-            part = clusters[first : first + step]
-            yield block, Visit(part, starts[part], starts[part + 1], members, targets)
+    def _visits(self, order: np.ndarray) -> Iterator[tuple[Block, Visit]]:
+        """Some clusters at a time with their rows, as they are at the beginning of a pass."""
+        ids, k = self.rows.pulling, len(self.state.sizes)
+        if self._copy is None and len(ids) * self.rows.d * self.dtype.itemsize <= _COPIED_BYTES:
+            self._copy = self._copied()
+        if self._copy is not None:
+            ids = self._copy.ids
+        clusters, starts = np.empty(k, np.int64), np.empty(k + 1, np.int64)
+        clusters = clusters[: _first_seen(self.state.labels, order, np.zeros(k, np.int8), clusters)]
+        members, targets = np.zeros(len(ids) + self._width, np.int64), np.empty(len(ids), np.int32)
+        _members_by_cluster(self.state.labels[ids], starts, members)
+        operations = 2.0 * self._length * self.rows.d * len(ids) / len(clusters)
+        batches = max(1, int(_CALL / operations / self._batch)) if self._copy is not None else 1
+        parts = (clusters[at : at + batches * self._batch] for at in range(0, len(clusters), batches * self._batch))
+        if self._copy is not None:
+            for part in parts:
+                yield self._copy, Visit(part, starts[part], starts[part + 1], members, targets)
+            return
 
-    def _visits_reading(self, clusters: np.ndarray, order: np.ndarray) -> Iterator[tuple[Block, Visit]]:
-        raise NotImplementedError
+        def read(part: np.ndarray) -> tuple[Block, Visit]:
+            places = np.concatenate([members[starts[r] : starts[r + 1]] for r in part])
+            stops = np.cumsum(starts[part + 1] - starts[part])
+            block = self.fill_block(self.empty_block(len(places)), ids[places])
+            rows = np.minimum(np.arange(len(places) + self._width), len(places) - 1)
+            firsts = np.concatenate([[0], stops[:-1]])
+            return block, Visit(part, firsts, stops, rows, np.empty(len(places), np.int32))
 
-    # ------------------------------------------------------------------------------------ the copy
-    def _copied(self) -> Block | None:
-        rows, ids = self.rows, self.rows.pulling
-        if len(ids) * rows.d * self.dtype.itemsize > _COPIED_BYTES:
-            return None
+        yield from in_order(read, parts)
+
+    def _copied(self) -> Block:
+        """The rows sorted by cluster."""
+        ids = self.rows.pulling
         starts, members = np.empty(len(self.state.sizes) + 1, np.int64), np.empty(len(ids), np.int64)
         _members_by_cluster(self.state.labels[ids], starts, members)
         ids = ids[members]
-        block = self.empty_block(len(ids))
-        parts = np.array_split(np.arange(len(ids)), max(1, len(ids) // rows.block_length()))
+        block, length = self.empty_block(len(ids)), self.rows.block_length()
 
-        def fill(part: np.ndarray) -> None:
-            at = slice(part[0], part[-1] + 1)
-            self.fill_block(Block(*(array[at] for array in block)), ids[at])
+        def fill(first: int) -> None:
+            part = slice(first, first + length)
+            self.fill_block(Block(*(array[part] for array in block)), ids[part])
 
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            list(pool.map(fill, parts))
+        for _ in in_order(fill, range(0, len(ids), length)):
+            pass
         return block

@@ -19,9 +19,10 @@ from ksums.computing import computing
 from ksums.drivers import Driver
 from ksums.engines import nearest_centres
 from ksums.estimators._listening import Listening, check_callbacks
-from ksums.fitting import Listener, Run
 from ksums.history import passes_of
 from ksums.metrics import ClusterSums, cluster_sums, distinct_clusters, sq_distances, unit_rows
+from ksums.parameters import check_parameters
+from ksums.plan import Listener, Run
 from ksums.rows import Rows, prepare, prepare_for
 from ksums.typing import Matrix, arithmetic_of
 
@@ -134,7 +135,7 @@ class Clusterer(CallbackSupportMixin, Centred):
         self
         """
         started = time.perf_counter()
-        validation.check_parameters(self)
+        check_parameters(self)
         protocol, functions = check_callbacks(type(self).__name__, self.callbacks)
         X = validation.check_rows(self, X, reset=True)
         n, k = X.shape[0], int(self.n_clusters)

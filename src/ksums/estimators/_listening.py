@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.callback import CallbackContext, FitCallback
 
-from ksums.fitting import Run
+from ksums.plan import Run
 from ksums.progress import progress_for
 
 

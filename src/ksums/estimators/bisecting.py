@@ -13,8 +13,8 @@ from ksums.computing import computing
 from ksums.drivers import Driver, driver_for
 from ksums.engines import ENGINES, EngineMaker, nearest_centres
 from ksums.estimators._base import Clusterer, Task
-from ksums.fitting import Plan
 from ksums.metrics import ClusterSums
+from ksums.plan import Plan
 from ksums.rows import Rows, prepare_for
 from ksums.tree import sums_of_nodes, tree_of
 from ksums.typing import Matrix

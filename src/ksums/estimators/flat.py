@@ -7,17 +7,20 @@ import numpy as np
 from ksums import validation
 from ksums.annealing import Annealed
 from ksums.drivers import FAMILY, Driver, driver_for
-from ksums.effort import planned
+from ksums.effort import planned, planned_lists
 from ksums.engines import ENGINES
 from ksums.estimators._base import Clusterer, Task
-from ksums.fitting import Plan, Run, fit, most_records
+from ksums.fitting import fit, most_records
+from ksums.plan import Plan, Run
 from ksums.rows import Rows
-from ksums.seeding import limits_for
+from ksums.size_limits import limits_for
 from ksums.typing import Matrix
 
 _COPIED_BYTES = 256 << 20  # of the search, if it was not asked for: a copy of the rows,
 _BYTES_BESIDE = 48  # and, for each of them, weight, labels, lists and log
 _TOL = 1e-5  # for rules that may go on for ever
+_TOL_WITH_LISTS = 2e-4  # later passes bring less than longer lists would
+_MANY_CLUSTERS = 2000  # from which on lists of the nearest are faster, and no worse
 
 
 class KSums(Clusterer):
@@ -55,10 +58,12 @@ class KSums(Clusterer):
         and ``"annealed"`` are those of l2 on the unit rows. For ``objective="pairwise"`` there are ``"paper"``, when
         E_s falls, ``"annealed"``, and floats.
 
-    init : {"auto", "random-labels", "k-means++", "random-points"} or array, default="auto"
-        The start. ``"random-labels"`` is the paper's. ``"k-means++"`` seeds from all rows. ``"auto"`` takes
-        k-means++ on a sample (5000 rows, or 10 per cluster if that is more) up to k = 1000, and random points
-        above. An array is labels of shape (n,) or centres of shape (k, d).
+    init : {"auto", "random-labels", "k-means++", "random-points", "two-level"} or array, default="auto"
+        The start. ``"random-labels"`` is the paper's. ``"k-means++"`` seeds from all rows. ``"two-level"``, for dense
+        rows and many clusters: √k coarse clusters of a sample, then clusters inside each of them. ``"auto"`` takes
+        ``"two-level"`` with the engine ``"neighbors"``, else k-means++ on a sample (5000 rows, or 10 per cluster if
+        that is more) up to k = 1000, and random points above. An array is labels of shape (n,) or centres of shape
+        (k, d).
 
     refine : {"auto", "merge-split"} or None, default="auto"
         ``"merge-split"`` looks for better optima: one cluster is split, another one dissolved, the rows around both
@@ -69,9 +74,10 @@ class KSums(Clusterer):
         is annealed, and the copy takes no more than 256 MB.
 
     effort : {"low", "default", "high"} or float, default="default"
-        How much annealing and search there is. Levels are amounts of work, so that a fit is the same each time.
-        A number is a time in seconds, which the search makes use of (without a search the fit may end before): then
-        the result depends on the machine.
+        How much annealing and search there is; with the engine ``"neighbors"``, how much annealing and how long the
+        lists. Levels are amounts of work, so that a fit is the same each time. A number is a time in seconds, which
+        the search, or longer lists, make use of (without either the fit may end before): then the result depends on
+        the machine.
 
     n_init : int, default=1
         Number of runs from different starts; the one with the lowest objective is kept.
@@ -81,18 +87,31 @@ class KSums(Clusterer):
 
     tol : float, default=None
         A run ends when the objective has fallen by no more than this, relatively, in the last pass (in the last
-        three for rules that may also go up). 0: only when no sample moves. None: 0 for ``"annealed"``, else 1e-5.
+        three for rules that may also go up). 0: only when no sample moves. None: 2e-4 with the engine
+        ``"neighbors"``, else 0 for ``"annealed"`` and 1e-5 for the other rules.
 
     time_budget : float, default=None
         Seconds after which the fit stops, in the middle of a pass if need be, with the best found. The start is
-        always made: it is not cut short. Results then depend on the machine.
+        always made: it is not cut short, but for ``"two-level"``, which then takes fewer passes. Results then depend
+        on the machine.
 
     size_min, size_max : float, default=None
         Hard limits on the size of each cluster: number of samples, or sum of weights. Where a limit keeps a sample
         from moving, it may change places with another.
 
-    engine : {"auto", "exact", "reference"}, default="auto"
-        ``"exact"`` is Algorithm 1, compiled. ``"reference"`` is Algorithm 1 in plain NumPy, slow, for checking.
+    engine : {"auto", "exact", "neighbors", "reference"}, default="auto"
+        ``"exact"`` is Algorithm 1, compiled. ``"neighbors"`` is for thousands of clusters and more, dense rows: a
+        sample looks only at the clusters nearest to its own, so that a pass takes n·L steps instead of n·k, with L the
+        length of the lists. ``"auto"`` takes it from k = 2000 on, for the annealed rule on dense rows, unless a
+        merge–split search is asked for. ``"reference"`` is Algorithm 1 in plain NumPy, slow, for checking.
+
+    n_neighbors : int, default=None
+        Length L of the lists of nearest clusters, the own one counted (rounded up to a multiple of 8). None: 64, 128
+        or 512 for the levels of ``effort``; where ``effort`` is a time, as long as pays.
+
+    polish : {"pass", "assign"} or None, default=None
+        With the engine ``"neighbors"``, a last look at all clusters, n·k steps: ``"pass"`` is one pass of the exact
+        engine; ``"assign"``, which is faster, gives each sample its nearest centre, if that is better in all.
 
     n_threads : int, default=None
         Most threads to use; None: all cores this process may use (``NUMBA_NUM_THREADS``). Labels do not depend on it.
@@ -164,6 +183,8 @@ class KSums(Clusterer):
         size_min=None,
         size_max=None,
         engine="auto",
+        n_neighbors=None,
+        polish=None,
         n_threads=None,
         random_state=None,
         callbacks=None,
@@ -183,6 +204,8 @@ class KSums(Clusterer):
         self.size_min = size_min
         self.size_max = size_max
         self.engine = engine
+        self.n_neighbors = n_neighbors
+        self.polish = polish
         self.n_threads = n_threads
         self.random_state = random_state
         self.callbacks = callbacks
@@ -191,7 +214,7 @@ class KSums(Clusterer):
     def _check(self, X: Matrix, weights: np.ndarray | None) -> str | np.ndarray:
         total = float(X.shape[0] if weights is None else weights.sum())
         validation.check_sizes(self, total, weights, int(self.n_clusters))
-        validation.check_dense_for_search(self, X)
+        validation.check_dense(self, X)
         return validation.check_init(self, X, int(self.n_clusters))
 
     def _annealed(self) -> Annealed | None:
@@ -217,27 +240,42 @@ class KSums(Clusterer):
     def _records(self) -> int:
         return most_records(int(self.max_iter), self._searches())
 
+    def _uses_lists(self, rows: Rows) -> bool:
+        """Whether samples look at the nearest clusters only."""
+        if self.engine != "auto":
+            return self.engine == "neighbors"
+        many = int(self.n_clusters) >= _MANY_CLUSTERS
+        return many and self._annealed() is not None and self.refine != "merge-split" and not rows.is_sparse
+
     def _run(self, rows: Rows, task: Task) -> Run:
-        k, annealed = int(self.n_clusters), self._annealed()
-        search = self._searches() and self._may_copy(rows)
-        effort = planned(self.effort, len(rows.pulling), rows.d, k, search)
+        k, annealed, lists = int(self.n_clusters), self._annealed(), self._uses_lists(rows)
+        search = not lists and self._searches() and self._may_copy(rows)
+        if lists:
+            effort = planned_lists(self.effort, self.n_neighbors)
+        else:
+            effort = planned(self.effort, len(rows.pulling), rows.d, k, search)
         seconds = min(effort.seconds, np.inf if self.time_budget is None else float(self.time_budget))
-        tol = self.tol
-        if tol is None:
-            tol = 0.0 if annealed else _TOL
         plan = Plan(
             k=k,
             driver=self._driver(),
             metric=self.metric,
-            init=task.init,
-            make_engine=ENGINES[self.engine],
+            init="two-level" if lists and isinstance(task.init, str) and task.init == "auto" else task.init,
+            make_engine=ENGINES["neighbors" if lists else self.engine],
             max_iter=int(self.max_iter),
-            tol=float(tol),
+            tol=self._tol(lists),
             limits=limits_for(self.size_min, self.size_max, rows, k),
             deadline=task.started + seconds,
             n_threads=task.n_threads,
             annealed=annealed,
             search=search,
             effort=effort._replace(seconds=seconds / len(task.seeds)),
+            polish=self.polish,
         )
         return fit(rows, plan, task.seeds, task.listener)
+
+    def _tol(self, lists: bool) -> float:
+        if self.tol is not None:
+            return float(self.tol)
+        if lists:
+            return _TOL_WITH_LISTS
+        return 0.0 if self._annealed() else _TOL

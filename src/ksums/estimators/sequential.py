@@ -17,6 +17,7 @@ from ksums.computing import computing
 from ksums.drivers import Driver, driver_for
 from ksums.estimators._base import Centred
 from ksums.history import PassRecord
+from ksums.parameters import check_parameters
 from ksums.sequential import Stream
 from ksums.typing import Matrix
 
@@ -40,7 +41,7 @@ class Sequential(Centred):
         y : ignored
         sample_weight : array-like of shape (n,), default=None
         """
-        validation.check_parameters(self)
+        check_parameters(self)
         X = validation.check_rows(self, X, reset=True)
         validation.check_enough_rows(self, X.shape[0], X.shape[0], int(self.n_clusters))
         self._learn(self._new_stream(X), X, sample_weight, self._order(X.shape[0]))
@@ -65,7 +66,7 @@ class Sequential(Centred):
         y : ignored
         sample_weight : array-like of shape (n,), default=None
         """
-        validation.check_parameters(self)
+        check_parameters(self)
         first = not hasattr(self, "_stream")
         X = validation.check_rows(self, X, reset=first)
         if not first:
