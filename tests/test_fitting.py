@@ -119,7 +119,7 @@ def test_ctrl_c_in_a_later_run_keeps_the_earlier_ones(X, monkeypatch):
             raise KeyboardInterrupt
         return first_labels(*arguments)
 
-    monkeypatch.setattr("ksums.fitting.first_labels", interrupted)
+    monkeypatch.setattr("ksums.course.first_labels", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = KSums(20, n_init=3, random_state=0).fit(X)
     assert model.converged_

@@ -10,28 +10,24 @@ import numpy as np
 
 from ksums import checks
 from ksums import state as states
-from ksums.annealing import Annealed
+from ksums.annealing import Annealed, relaxations
 from ksums.drivers import Driver, relaxed
-from ksums.effort import LONGER_LISTS, Effort, Round
-from ksums.engines import Engine, ListingEngine, RelaxingEngine, exact_engine, merge_split, nearest_centres
+from ksums.effort import Effort, Round
+from ksums.engines import Engine, ListingEngine, RelaxingEngine, merge_split
 from ksums.exchange import exchange_pass
 from ksums.history import PassRecord, passes_of
 from ksums.plan import Listener, Plan, Run
 from ksums.rows import Rows
-from ksums.seeding import centres_of, fill_empty, first_labels
+from ksums.seeding import first_labels
 from ksums.size_limits import fit_into
-from ksums.state import no_limits
+from ksums.state import Limits, no_limits
 from ksums.two_level import two_level_labels
 
 if TYPE_CHECKING:
     from ksums.engines.merge_split import MergeSplit
 
 _SHARE_OF_PASSES = 0.4  # of max_iter that annealing may take,
-_SHARE_OF_TIME = 0.3  # and of the seconds, where these are limited;
-_SHARE_WITH_LISTS = 0.85  # where there is no search the rest is for the passes at the end
-_START_WITH_LISTS = 4.0  # relaxation to start with, at least
-_COST_BESIDE_LISTS = 60  # what a pass takes besides the comparisons of a sample with its list, in such comparisons
-_QUIET = 0.01  # of the samples
+_SHARE_OF_TIME = 0.3  # and of the seconds, where these are limited
 RECORDS_OF_SEARCH = 10
 _ASTRAY = 1e-5
 _KEPT_FOR_THE_END = 0.1  # of the seconds: the passes after the search
@@ -48,17 +44,19 @@ class Course:
         self.run = Run(states.build(rows, self._first_labels(), plan.k))
         self.driven_by = plan.driver
         self.engine: Engine | None = None  # for the present state; made when it is needed
-        self.lists = 0 if plan.effort is None else plan.effort.lists
         self.settling_from = 0  # the record with which the present passes began
         self.last = plan.driver.value(self.run.state)  # the objective of the record before
         self._keep_best(self.last, steady=plan.driver.steady and plan.annealed is None)
 
     def _first_labels(self) -> np.ndarray:
-        plan, rows = self.plan, self.rows
-        if not (isinstance(plan.init, str) and plan.init == "two-level"):
-            return first_labels(plan.init, rows, plan.k, plan.metric, plan.limits, self.rng, plan.n_threads)
-        labels = two_level_labels(rows, plan.k, plan.driver, self.rng, plan.n_threads, plan.deadline)
-        return labels if plan.limits is None else fit_into(rows, labels, plan.k, plan.limits, plan.n_threads)
+        plan = self.plan
+        if isinstance(plan.init, str) and plan.init == "two-level":
+            labels = two_level_labels(self.rows, plan.k, plan.driver, self.rng, plan.n_threads, plan.deadline)
+            return labels if plan.limits is None else fit_into(self.rows, labels, plan.k, plan.limits, plan.n_threads)
+        return first_labels(plan.init, self.rows, plan.k, plan.metric, plan.limits, self.rng, plan.n_threads)
+
+    def _make_engine(self, driver: Driver) -> Engine:
+        return self.plan.make_engine(self.rows, self.run.state, driver, self.limits, self.plan.n_threads)
 
     def _go_on_from(self, labels: np.ndarray) -> None:
         self.run.state = states.build(self.rows, labels, self.plan.k)
@@ -83,43 +81,35 @@ class Course:
 
     def anneal(self, annealed: Annealed, passes: int) -> None:
         """Passes with falling relaxation; then on from the best state seen, be it the first one."""
-        plan, run, first = self.plan, self.run, not self.run.records
-        assert plan.effort is not None
+        plan, run = self.plan, self.run
+        passes, start = self._schedule(annealed, passes)
         done, run.best_labels, run.converged = 0, run.labels.copy(), False
         heaviest = 1.0 if self.rows.weights is None else float(self.rows.weights.max())
-        least = {"least": _START_WITH_LISTS} if self.lists else {}
-        start = annealed.start_for(len(self.rows.pulling) / plan.k, len(plan.effort.rounds), **least)
-        began = time.perf_counter()
         while done < passes and not self.stopped:
-            relaxation = start - (start - 1.0) * done / passes
-            self._pass(relaxed(plan.driver, relaxation, heaviest), "annealing")
+            began = time.perf_counter()
+            self._pass(relaxed(plan.driver, relaxations(start, passes)[done], heaviest), "annealing")
             done += 1
             if run.records[-1].moves == 0:  # nor would any move at a lower relaxation
                 break
-            if np.isfinite(plan.effort.seconds) and (self.lists or (done == 1 and first)):
-                passes = min(passes, self._affordable(done, (time.perf_counter() - began) / done, plan.effort))
+            passes = self._replan(done, passes, time.perf_counter() - began)
         if self.stopped:
             return
         if run.best < plan.driver.value(run.state):
             self._go_on_from(run.best_labels)
         run.best_labels = None  # from here on the last state is the best
 
-    def _affordable(self, done: int, each: float, effort: Effort) -> int:
-        """Passes that there is time for in all, each taking so many seconds; takes longer lists if that suits."""
-        if not self.lists:
-            return max(1, int(_SHARE_OF_TIME * effort.seconds / each))
-        until = min(self.plan.deadline, self.started + effort.seconds)
-        left = _SHARE_WITH_LISTS * (until - self.started) - (time.perf_counter() - self.started)
-        if effort.timed_lists and done == 1:
-            for length, passes in LONGER_LISTS:
-                longer = each * (_COST_BESIDE_LISTS + length) / (_COST_BESIDE_LISTS + effort.lists)
-                if left >= passes * longer and length < 2 * self.plan.k:
-                    self.lists, each_then = length, longer
-            if self.lists != effort.lists:
-                assert isinstance(self.engine, ListingEngine)
-                self.engine.lengthen(self.lists)
-                each = each_then
-        return done + max(0, int(left / each))
+    def _schedule(self, annealed: Annealed, passes: int) -> tuple[int, float]:
+        """Passes of annealing, and the relaxation to start with."""
+        assert self.plan.effort is not None
+        return passes, annealed.start_for(len(self.rows.pulling) / self.plan.k, len(self.plan.effort.rounds))
+
+    def _replan(self, done: int, passes: int, took: float) -> int:
+        """How many passes of annealing there are to be in all, now that one more has taken so many seconds."""
+        assert self.plan.effort is not None
+        seconds = self.plan.effort.seconds
+        if done > 1 or len(self.run.records) > 1 or np.isinf(seconds):
+            return passes
+        return min(passes, max(1, int(_SHARE_OF_TIME * seconds / took)))
 
     # ------------------------------------------------------------------------------------ search
     def search(self, comparisons: float) -> None:
@@ -196,12 +186,8 @@ class Course:
         """One pass, recorded."""
         plan, rows, run = self.plan, self.rows, self.run
         self.listener.pass_begins()
-        if self.engine is None and stage == "polish":
-            self.engine = exact_engine(rows, run.state, driver, self.limits, plan.n_threads)
-        elif self.engine is None:
-            self.engine = plan.make_engine(rows, run.state, driver, self.limits, plan.n_threads)
-            if isinstance(self.engine, ListingEngine):
-                self.engine.lengthen(self.lists)
+        if self.engine is None:
+            self.engine = self._make_engine(driver)
         elif driver != self.driven_by:
             assert isinstance(self.engine, RelaxingEngine)
             self.engine.drive(driver)
@@ -209,7 +195,7 @@ class Course:
         order = rows.pulling[self.rng.permutation(len(rows.pulling))]
         moves, whole = 0, True
         try:
-            for moved in self._visit(driver, order, exchange=self._may_exchange(stage)):
+            for moved in self._visit(driver, order, exchange=stage == "pass"):
                 moves += moved
                 if time.perf_counter() > plan.deadline:
                     whole = False
@@ -225,12 +211,6 @@ class Course:
             return
         run.converged = stage == "pass" and whole and (moves == 0 or self._settled())
         self._told_to_stop()
-
-    def _may_exchange(self, stage: str) -> bool:
-        """Exchanges look at all clusters: with lists, only when few samples move by themselves."""
-        if stage == "annealing" or not self.lists:
-            return stage != "annealing"
-        return bool(self.run.records) and self.run.records[-1].moves <= _QUIET * len(self.rows.pulling)
 
     def _visit(self, driver: Driver, order: np.ndarray, exchange: bool) -> Iterator[int]:
         """Each sample once in order; then, under size limits, exchanges. Yields the number of moves now and then."""
@@ -248,7 +228,7 @@ class Course:
             return
         before[:], objective = state.labels, driver.value(state)
         try:
-            yield exchange_pass(rows, state, driver, plan.limits, plan.deadline)
+            yield self._exchange(driver, plan.limits)
         except KeyboardInterrupt:  # between the two moves of an exchange the limits do not hold
             state.labels[:] = before
             raise
@@ -257,30 +237,8 @@ class Course:
             checks.check_state(rows, state, plan.limits)
             checks.check_exchange(driver, objective, driver.value(state))
 
-    # ------------------------------------------------------------------------------------ the last check
-    def polish(self) -> None:
-        """Where samples have looked at the nearest clusters only: all of them once, if that is wanted."""
-        plan, run = self.plan, self.run
-        if plan.polish is None or self.stopped or not self.lists:
-            return
-        if plan.polish == "pass":
-            self.engine, converged = None, run.converged
-            self._pass(plan.driver, "polish")
-            run.converged = converged
-            return
-        self.listener.pass_begins()
-        moves = self._take(self._assigned())
-        self._record(moves, "polish", comparisons=len(self.rows.pulling) * plan.k)
-        self._told_to_stop()
-
-    def _assigned(self) -> np.ndarray:
-        """The nearest centre for each sample."""
-        state, labels = self.run.state, self.run.state.labels.copy()
-        centres, sq_centres = centres_of(state.composites, state.sizes, self.rows.cosine)
-        pulling = self.rows.pulling
-        labels[pulling] = nearest_centres(self.rows, pulling, centres, sq_centres, self.plan.n_threads)
-        fill_empty(labels, pulling, self.plan.k, self.rng)
-        return labels
+    def _exchange(self, driver: Driver, limits: Limits) -> int:
+        return exchange_pass(self.rows, self.run.state, driver, limits, self.plan.deadline)
 
     def _told_to_stop(self) -> bool:
         self.stopped = self.listener.pass_ends(self.run) or time.perf_counter() > self.plan.deadline

@@ -9,7 +9,6 @@ profit of an exchange is the exact fall of the objective, as that of a move is.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -30,12 +29,22 @@ class Wishes(NamedTuple):
     partner_gain: np.ndarray  # and its gain
 
 
-def exchange_pass(rows: Rows, state: ClusterState, driver: Driver, limits: Limits, deadline: float = np.inf) -> int:
-    """Exchange pairs of samples as long as it pays; returns the number of samples that moved."""
+def exchange_pass(
+    rows: Rows,
+    state: ClusterState,
+    driver: Driver,
+    limits: Limits,
+    deadline: float = np.inf,
+    lists: np.ndarray | None = None,
+) -> int:
+    """Exchange pairs of samples as long as it pays; returns the number of samples that moved.
+
+    With ``lists`` (k, L) samples look only at the clusters in the list of their own, which is among them.
+    """
     lightest = 1.0 if rows.weights is None else float(rows.weights[rows.pulling].min())
     if (state.sizes + lightest <= limits.high).all() and (state.sizes - lightest >= limits.low).all():
         return 0  # everybody is free to move
-    wishes = _wishes(rows, state, driver)
+    wishes = _wishes(rows, state, driver, lists)
     weights = rows.weights_of(wishes.eager)
     moved = 0
     for i, weight, dst, gain, j, partner_gain in zip(
@@ -51,42 +60,49 @@ def exchange_pass(rows: Rows, state: ClusterState, driver: Driver, limits: Limit
     return moved
 
 
-def _wishes(rows: Rows, state: ClusterState, driver: Driver) -> Wishes:
+def _wishes(rows: Rows, state: ClusterState, driver: Driver, lists: np.ndarray | None) -> Wishes:
     k = len(state.sizes)
+    order = np.argsort(state.labels[rows.pulling], kind="stable")
+    members = np.split(rows.pulling[order], np.cumsum(state.counts)[:-1])
     target, gain = np.zeros(rows.n, np.int64), np.full(rows.n, -np.inf)
-    for ids, gains in _gains(rows, state, driver):
-        target[ids], gain[ids] = gains.argmax(axis=1), gains.max(axis=1)
+    if lists is None:
+        looks = ((ids, np.arange(k)) for ids in rows.blocks_of(rows.pulling, k))
+    else:
+        looks = ((ids, np.unique(near)) for ids, near in zip(members, lists, strict=True))
+    for ids, clusters in looks:
+        gains = _gains(rows, state, driver, ids, clusters)
+        target[ids], gain[ids] = clusters[gains.argmax(axis=1)], gains.max(axis=1)
     eager = np.flatnonzero(gain > 0)
     eager = eager[np.argsort(-gain[eager], kind="stable")]
     # Only the pairs of clusters that somebody wants are looked at: all k × k would be too many for large k.
     wanted, of_sample = np.unique(target[eager] * k + state.labels[eager], return_inverse=True)
     partner, partner_gain = np.full(len(wanted), -1), np.full(len(wanted), -np.inf)
     bounds = np.searchsorted(wanted, np.arange(k + 1) * k)
-    for ids, gains in _gains(rows, state, driver):
-        own = state.labels[ids]
-        for r in np.unique(own):
-            pairs = np.arange(bounds[r], bounds[r + 1])
-            if len(pairs) == 0:
-                continue
-            members = np.flatnonzero(own == r)
-            offers = gains[np.ix_(members, wanted[pairs] - r * k)]
+    for r in np.flatnonzero(np.diff(bounds)):
+        pairs = np.arange(bounds[r], bounds[r + 1])
+        sources = wanted[pairs] - r * k
+        clusters = np.sort(np.append(sources, r))
+        for ids in rows.blocks_of(members[r], len(clusters)):
+            offers = _gains(rows, state, driver, ids, clusters)[:, np.searchsorted(clusters, sources)]
             best = offers.argmax(axis=0)
             best_gain = offers[best, np.arange(len(pairs))]
             better = best_gain > partner_gain[pairs]
-            partner[pairs[better]], partner_gain[pairs[better]] = ids[members[best[better]]], best_gain[better]
+            partner[pairs[better]], partner_gain[pairs[better]] = ids[best[better]], best_gain[better]
     return Wishes(eager, target[eager], gain[eager], partner[of_sample], partner_gain[of_sample])
 
 
-def _gains(rows: Rows, state: ClusterState, driver: Driver) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For some samples at a time, what the objective gains by moving each to each cluster."""
-    for ids in rows.blocks_of(rows.pulling, len(state.sizes)):
-        own, weights = state.labels[ids], rows.weights_of(ids)
-        products = np.asarray(rows.read(ids, np.float64) @ state.composites.T)
-        stay, join = block_costs(driver, products, rows.sq_norms[ids], weights, own, state)
-        gains = shares(driver, weights)[:, None] * (stay[:, None] - join)
-        gains[np.arange(len(ids)), own] = -np.inf
-        gains[state.counts[own] == 1] = -np.inf  # the last of a cluster stays
-        yield ids, gains
+def _gains(rows: Rows, state: ClusterState, driver: Driver, ids: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+    """What the objective gains by moving each of some samples to each of some clusters, their own among these."""
+    here = state
+    if len(clusters) < len(state.sizes):
+        here = ClusterState(state.labels, *(sums[clusters] for sums in state[1:]))
+    own, weights, every = np.searchsorted(clusters, state.labels[ids]), rows.weights_of(ids), np.arange(len(ids))
+    products = np.asarray(rows.read(ids, np.float64) @ here.composites.T)
+    stay, join = block_costs(driver, products, rows.sq_norms[ids], weights, own, here)
+    gains = shares(driver, weights)[:, None] * (stay[:, None] - join)
+    gains[every, own] = -np.inf
+    gains[here.counts[own] == 1] = -np.inf  # the last of a cluster stays
+    return gains
 
 
 def _exchange(rows: Rows, state: ClusterState, driver: Driver, limits: Limits, i: int, j: int) -> bool:

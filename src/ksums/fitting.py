@@ -7,15 +7,16 @@ import time
 import numpy as np
 
 from ksums.course import RECORDS_OF_SEARCH, Course
+from ksums.list_course import ListCourse
 from ksums.plan import Listener, Plan, Run
 from ksums.rows import Rows
 
 _BEFORE_SEARCH = 3  # passes at p = 1: the search begins near an optimum, and the passes after it end in one
 
 
-def most_records(max_iter: int, search: bool) -> int:
-    """The most records that a run can leave: one more for ``polish``."""
-    return max_iter + 1 + (RECORDS_OF_SEARCH if search else 0)
+def most_records(max_iter: int, search: bool, polish: bool) -> int:
+    """The most records that a run can leave."""
+    return max_iter + (RECORDS_OF_SEARCH if search else 0) + int(polish)
 
 
 def fit(rows: Rows, plan: Plan, seeds: list[int], listener: Listener) -> Run:
@@ -45,7 +46,8 @@ def fit_once(rows: Rows, plan: Plan, rng: np.random.Generator, listener: Listene
 
     Interrupted by Ctrl-C, it returns what it has.
     """
-    course = Course(rows, plan, rng, listener)
+    lists = plan.effort is not None and plan.effort.lists > 0
+    course = (ListCourse if lists else Course)(rows, plan, rng, listener)
     try:
         for annealing, comparisons in course.rounds():
             if plan.annealed is not None:
@@ -54,7 +56,8 @@ def fit_once(rows: Rows, plan: Plan, rng: np.random.Generator, listener: Listene
                 course.settle(_BEFORE_SEARCH)
                 course.search(comparisons)
         course.settle(plan.max_iter)
-        course.polish()
+        if isinstance(course, ListCourse):
+            course.polish()
     except KeyboardInterrupt:
         course.run.interrupted, course.run.converged = True, False
     return course.run

@@ -2,8 +2,8 @@
 
 1. √k coarse clusters of a sample of the rows; every row goes to the nearest.
 2. Each coarse cluster gets its share of the k clusters.
-3. Inside each, on its own: as many rows as it has clusters to give are drawn, the others join one after the other, and
-   a few passes with falling relaxation follow.
+3. Inside each, on its own: as many rows as it has clusters are drawn, some others join one after the other and go
+   through a few passes with falling relaxation; then all the rest join, and there is a pass over all.
 
 The shares are by what is to be brought down: by the sum of squared distances to the coarse centre, or, for pairwise
 distances, which ask for clusters of equal size, by size.
@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,9 +25,21 @@ from ksums.rows import Rows, part_of
 from ksums.state import no_limits
 
 _SAMPLE = 200  # rows for each coarse cluster
-_COARSE = (2.0, 1.5, 1.0)  # relaxation of the passes over the sample,
-_FINE = (2.0, 2.0, 1.5, 1.2, 1.0)  # and inside the coarse clusters
-_SHARE_OF_TIME = 0.4  # that the passes inside the coarse clusters may take of what is left
+_LEAST_MEMBERS = 3  # rows for each cluster in a cell, among those that join first
+_SHARE_OF_TIME = 0.4  # that step 3 may take of what is left
+
+
+class _Schedule(NamedTuple):
+    """Passes: the relaxation of each."""
+
+    some: tuple[float, ...]  # over some of the rows, then
+    all: tuple[float, ...]  # over all of them
+    share: float = 0.4  # of the rows: so many are some
+
+
+_COARSE = _Schedule((), (2.0, 1.5, 1.0))
+_FINE = _Schedule((2.0, 2.0, 1.5), (1.0, 1.0))
+_IN_HASTE = _Schedule((2.0,), (1.0,))
 
 
 def two_level_labels(
@@ -39,21 +52,19 @@ def two_level_labels(
     firsts = np.concatenate([[0], np.cumsum(shares)])
     seeds = rng.integers(2**63, size=len(cells))
 
-    def fill(c: int, relaxations: tuple[float, ...] = _FINE) -> None:
-        own = _cluster(part_of(rows, cells[c]), int(shares[c]), driver, relaxations, np.random.default_rng(seeds[c]))
+    def fill(c: int, schedule: _Schedule = _FINE) -> None:
+        own = _cluster(part_of(rows, cells[c]), int(shares[c]), driver, schedule, np.random.default_rng(seeds[c]))
         labels[cells[c]] = firsts[c] + own
 
     work = [len(cell) * int(share) for cell, share in zip(cells, shares, strict=True)]
     largest_first = np.argsort(work, kind="stable")[::-1].tolist()
-    fill(largest_first[-1], _FINE[:1])  # compiles, if need be, before there are threads
+    fill(largest_first[-1], _IN_HASTE)  # compiles, if need be, before there are threads
     began = time.perf_counter()
     fill(largest_first[0])
     took = (time.perf_counter() - began) * sum(work) / work[largest_first[0]] / n_threads
-    passes = len(_FINE)
-    if np.isfinite(deadline):
-        passes = int(np.clip(_SHARE_OF_TIME * (deadline - began) / took * passes, 1, passes))
+    schedule = _FINE if took <= _SHARE_OF_TIME * (deadline - began) else _IN_HASTE
     with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(lambda c: fill(c, _FINE[-passes:]), largest_first[1:]))
+        list(pool.map(lambda c: fill(c, schedule), largest_first[1:]))
     return labels
 
 
@@ -93,21 +104,19 @@ def _shares(rows: Rows, cells: list[np.ndarray], k: int, driver: Driver) -> np.n
     return shares
 
 
-def _cluster(
-    rows: Rows, k: int, driver: Driver, relaxations: tuple[float, ...], rng: np.random.Generator
-) -> np.ndarray:
-    """Labels of a few passes; in the first one the rows join k of them that were drawn."""
+def _cluster(rows: Rows, k: int, driver: Driver, schedule: _Schedule, rng: np.random.Generator) -> np.ndarray:
+    """Labels after a few passes, in the first of which rows join k of them that were drawn."""
     if k == 1:
         return np.zeros(rows.n, np.int32)
     order = rng.permutation(rows.n)
+    some = max(round(schedule.share * rows.n), min(rows.n, _LEAST_MEMBERS * k))
     state = states.singletons(rows, order[:k])
-    order = order[k:]
     engine = exact_engine(rows, state, driver, no_limits(k), 1)
     assert isinstance(engine, RelaxingEngine)
-    for relaxation in relaxations:
+    passes = [(p, some) for p in schedule.some] + [(p, rows.n) for p in schedule.all]
+    for at, (relaxation, count) in enumerate(passes):
         engine.drive(replace(driver, p=relaxation, q=relaxation))
-        for _ in engine.visit(order):
+        for _ in engine.visit(order[k:count] if at == 0 else rng.permutation(order[:count])):
             pass
         states.renew_sq_composites(state)
-        order = rng.permutation(rows.n)
     return state.labels

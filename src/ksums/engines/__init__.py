@@ -44,6 +44,10 @@ class ListingEngine(RelaxingEngine, Protocol):
     comparisons: int
     """Of a sample with a cluster, or of two clusters, in the last visit."""
 
+    def lists(self) -> np.ndarray:
+        """The lists (k, L) of the last visit."""
+        ...
+
     def lengthen(self, length: int) -> None:
         """Go on with lists of so many clusters each, the own one counted."""
         ...

@@ -130,6 +130,11 @@ class NeighbourEngine(CompiledEngine):
             [block.ids[visit.members[at]] for block, visit in self._visits(order) for at in visit.rows]
         )
 
+    def lists(self) -> np.ndarray:
+        """See ``engines.ListingEngine``."""
+        assert self._lists is not None
+        return self._lists.lists
+
     def _visit_one(self, pool: ThreadPoolExecutor | None, block: Block, visit: Visit) -> int:
         arguments = (*self.arguments, block, visit, self._batch, self._lists, self._work)
         return int(share(pool, self.n_threads, neighbour_batches, *arguments))

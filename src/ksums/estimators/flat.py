@@ -19,7 +19,8 @@ from ksums.typing import Matrix
 _COPIED_BYTES = 256 << 20  # of the search, if it was not asked for: a copy of the rows,
 _BYTES_BESIDE = 48  # and, for each of them, weight, labels, lists and log
 _TOL = 1e-5  # for rules that may go on for ever
-_TOL_WITH_LISTS = 2e-4  # later passes bring less than longer lists would
+_TOL_WITH_LISTS = 2e-4  # later passes bring less than longer lists would,
+_TOL_IN_HASTE = 2e-3  # at the lowest effort
 _MANY_CLUSTERS = 2000  # from which on lists of the nearest are faster, and no worse
 
 
@@ -88,7 +89,7 @@ class KSums(Clusterer):
     tol : float, default=None
         A run ends when the objective has fallen by no more than this, relatively, in the last pass (in the last
         three for rules that may also go up). 0: only when no sample moves. None: 2e-4 with the engine
-        ``"neighbors"``, else 0 for ``"annealed"`` and 1e-5 for the other rules.
+        ``"neighbors"`` (2e-3 for the lowest effort), else 0 for ``"annealed"`` and 1e-5 for the other rules.
 
     time_budget : float, default=None
         Seconds after which the fit stops, in the middle of a pass if need be, with the best found. The start is
@@ -238,7 +239,7 @@ class KSums(Clusterer):
         return not rows.is_sparse and (self.refine == "merge-split" or size <= _COPIED_BYTES)
 
     def _records(self) -> int:
-        return most_records(int(self.max_iter), self._searches())
+        return most_records(int(self.max_iter), self._searches(), self.polish is not None)
 
     def _uses_lists(self, rows: Rows) -> bool:
         """Whether samples look at the nearest clusters only."""
@@ -277,5 +278,5 @@ class KSums(Clusterer):
         if self.tol is not None:
             return float(self.tol)
         if lists:
-            return _TOL_WITH_LISTS
+            return _TOL_IN_HASTE if self.effort == "low" else _TOL_WITH_LISTS
         return 0.0 if self._annealed() else _TOL
