@@ -27,3 +27,6 @@ helper_reordering_inlined = njit(
     no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, fastmath=_REORDERING, **_COMMON
 )
 """Both."""
+
+helper_once = njit(inline="always", **_COMMON)
+"""A helper called in one place: put there before types are inferred, so that it is compiled once, not twice."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums._jit import helper, kernel
+from ksums._jit import helper, helper_once, kernel
 from ksums.engines._neighbour_kernels import score_eight
 from ksums.engines._threads import PIECE, close, finish_piece, is_closed, next_piece, open_round, pause, wait_for_round
 from ksums.engines._vectors import CLUSTERS, VECTORS, count_within, pack_panel, tile_minimum_all
@@ -47,7 +47,7 @@ class ListSpace(NamedTuple):
     comparisons: np.ndarray  # (threads,)
 
 
-@helper
+@helper_once
 def _bound(
     scores,  # IN   (candidates, width)
     candidates,  # IN
@@ -148,7 +148,7 @@ def _fill_chunk(
     return count
 
 
-@helper
+@helper_once
 def _keep(
     lane,  # IN
     score,  # IN
@@ -173,7 +173,7 @@ def _keep(
     counts[lane] += 1
 
 
-@helper
+@helper_once
 def _list_panel(
     thread,  # IN
     piece,  # IN   which panel

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums._jit import helper, helper_inlined, helper_reordering_inlined
+from ksums._jit import helper, helper_inlined, helper_once, helper_reordering_inlined
 
 
 class Local(NamedTuple):
@@ -53,7 +53,7 @@ def sq_distance(rows, i, points, r):
     return total
 
 
-@helper
+@helper_once
 def link_members(
     local,  # INOUT  the lists, from the labels
 ):
@@ -113,7 +113,7 @@ def move_logged(i, dst, local, log):
     move(i, dst, local)
 
 
-@helper
+@helper_once
 def undo(local, log):
     """Take all moves of the log back, the last one first."""
     for at in range(log.length[0] - 1, -1, -1):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums._jit import helper, kernel
+from ksums._jit import helper, helper_once, kernel
 from ksums.engines._local_kernels import link_members, move_logged, sq_distance, stay_cost, undo
 from ksums.engines._random import random_below, random_share
 from ksums.engines._relax_kernels import best_join, find_near_counted, much_changed, relax
@@ -74,7 +74,7 @@ def _halve(
     return gain
 
 
-@helper
+@helper_once
 def _split(
     r,  # IN     cluster
     free,  # IN     the free place
@@ -97,7 +97,7 @@ def _split(
     return -n * m / (n + m) * np.float64(sq_distance(local.centroids, r, local.centroids, free))
 
 
-@helper
+@helper_once
 def _removal_cost(r, local, work):
     """What dissolving cluster r costs to first order: every row joins its best neighbour."""
     find_near_counted(r, local, work)
@@ -112,7 +112,7 @@ def _removal_cost(r, local, work):
     return total
 
 
-@helper
+@helper_once
 def _dissolve(
     r,  # IN     cluster
     local,  # INOUT
@@ -142,7 +142,7 @@ def _dissolve(
 
 
 # ---------------------------------------------------------------------------------- trials
-@helper
+@helper_once
 def _choose(search, prospects, local, seed):
     """A cluster to dissolve and one to split, each the most promising of a few drawn; −1 where there is none."""
     places, dissolved, divided = local.counts.shape[0], -1, -1
@@ -175,7 +175,7 @@ def _touched(local, log, work):
     return count
 
 
-@helper
+@helper_once
 def _try(search, dissolved, divided, free, bar, local, log, work):
     """Split one cluster by work.halves, dissolve another, relax. Gives the change of the sum of squares."""
     stop_at = work.compared[0] + search.most_compared
@@ -192,7 +192,7 @@ def _try(search, dissolved, divided, free, bar, local, log, work):
     return change
 
 
-@helper
+@helper_once
 def _keep_prospects_fresh(local, prospects, seed, work):
     for r in range(local.counts.shape[0]):
         if prospects.stale[r] and local.counts[r] > 0:
@@ -201,7 +201,7 @@ def _keep_prospects_fresh(local, prospects, seed, work):
         prospects.stale[r] = False
 
 
-@helper
+@helper_once
 def is_idle(k, idle_after, work):
     """Whether there was no new best for so many comparisons, and for a few trials of each cluster."""
     idle_trials = work.trials[0] - work.trials[1]

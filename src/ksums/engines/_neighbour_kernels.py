@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums._jit import helper, kernel
+from ksums._jit import helper, helper_once, kernel
 from ksums.drivers import ANGLE, FAMILY, PAIRWISE
 from ksums.engines._score_kernels import bound_in, cost_to_beat, finish_score, may_leave, reallocate_if_better, row_dot
 from ksums.engines._threads import (
@@ -99,7 +99,7 @@ def score_eight(
         listed_scores_last1(panel, composites, a, b, c, sq_norms, ids, first, scores)
 
 
-@helper
+@helper_once
 def _best_of_rest(
     vectors,  # IN     vectors of the panel that are in use, the last ones
     panel,  # IN     (d, width)
@@ -139,7 +139,7 @@ def _best_of_scores(
             place[lane] = np.int32(first + j) if below else place[lane]
 
 
-@helper
+@helper_once
 def _note_list(
     w,  # IN   cluster
     fast,  # IN
@@ -157,7 +157,7 @@ def _note_list(
         coefficients[0, place], coefficients[1, place], coefficients[2, place] = 0.0, 0.0, np.inf
 
 
-@helper
+@helper_once
 def _propose(
     thread,  # IN
     q,  # IN     which cluster of the visit
@@ -218,7 +218,7 @@ def _propose(
             visit.targets[first + j] = np.int32(ids[places[lane]]) if best[lane] < bounds[j] else np.int32(-1)
 
 
-@helper
+@helper_once
 def _apply(
     q,  # IN     which cluster of the visit
     rule,  # IN
@@ -269,31 +269,27 @@ def neighbour_batches(
 ):
     """Some clusters, batch by batch: all threads propose, thread 0 verifies and moves. Returns the number of moves."""
     clusters = visit.clusters.shape[0]
-    moves = np.int64(0)
-    if thread == 0:
-        for first in range(0, clusters, batch):
+    moves, first, spins, is_open = np.int64(0), np.int64(-batch), 0, False
+    while thread == 0 or not is_closed(board):
+        if thread == 0 and not is_open:
+            first += batch
+            if first >= clusters:
+                close(board)
+                break
             open_round(first // batch + 1, batch, threads, board)
-            ticket = next_piece(thread, threads, batch, board)
-            while ticket >= 0:
-                q = first + (ticket & PIECE)
-                if q < clusters:
-                    _propose(thread, q, rule, state, fast, limits, block, visit, neighbours, work)
-                finish_piece(board)
-                ticket = next_piece(thread, threads, batch, board)
+            is_open = True
+        ticket = next_piece(thread, threads, batch, board)
+        if ticket >= 0:
+            q = ((ticket >> 32) - 1) * batch + (ticket & PIECE)
+            if q < clusters:
+                _propose(thread, q, rule, state, fast, limits, block, visit, neighbours, work)
+            finish_piece(board)
+        elif thread == 0:
             wait_for_round(batch, board)
             for q in range(first, min(first + batch, clusters)):
                 moves += _apply(q, rule, state, fast, limits, block, visit)
-        close(board)
-        return moves
-    spins = 0
-    while not is_closed(board):
-        ticket = next_piece(thread, threads, batch, board)
-        if ticket < 0:
+            is_open = False
+        else:
             spins += 1
             pause(spins)
-            continue
-        q = ((ticket >> 32) - 1) * batch + (ticket & PIECE)
-        if q < clusters:
-            _propose(thread, q, rule, state, fast, limits, block, visit, neighbours, work)
-        finish_piece(board)
     return moves

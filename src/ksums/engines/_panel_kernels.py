@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums._jit import helper, kernel
+from ksums._jit import helper, helper_once, kernel
 from ksums.drivers import ANGLE, FAMILY, PAIRWISE
 from ksums.engines._score_kernels import cost_to_beat, finish_score, may_leave, reallocate_if_better, row_dot
 from ksums.engines._threads import (
@@ -83,7 +83,7 @@ def _finish(
         finish_score(rule, state, fast, limits, ids[j], block.weights, block.sq_norms, first, scores[ids[j]])
 
 
-@helper
+@helper_once
 def _score(
     rule,  # IN
     state,  # IN
@@ -126,7 +126,7 @@ def _refresh_tile(
         tile_minimum_last1(scores, first, stop, minima, g)
 
 
-@helper
+@helper_once
 def _propose(
     piece,  # IN     which run of tiles
     rule,  # IN
@@ -153,7 +153,7 @@ def _propose(
         _refresh_tile(g, tile, np.int64(0), scores, minima)
 
 
-@helper
+@helper_once
 def _rescore_pair(
     rule,  # IN
     state,  # IN
@@ -218,7 +218,7 @@ def best_cluster(
     return r
 
 
-@helper
+@helper_once
 def _decide(
     rule,  # IN
     state,  # INOUT
@@ -255,7 +255,7 @@ def _decide(
     return moves
 
 
-@helper
+@helper_once
 def _note_clusters(
     state,  # IN
     block,  # IN
@@ -284,32 +284,32 @@ def panel_block(
     """All samples of a block in order: all threads propose, thread 0 decides. Returns the number of moves."""
     width, panel = work.own.shape[0], work.panels[thread]
     pieces = -(-work.minima.shape[0] // tiles_in_a_piece(tile))
-    moves = np.int64(0)
-    if thread == 0:
-        for first in range(0, count, width):
+    moves, first, packed, spins, is_open = np.int64(0), np.int64(-width), np.int64(0), 0, False
+    while thread == 0 or not is_closed(board):
+        if thread == 0 and not is_open:
+            first += width
+            if first >= count:
+                close(board)
+                break
             _note_clusters(state, block, first, count, work.own)
             open_round(first // width + 1, pieces, threads, board)
-            pack_panel(block.rows, work.turns, first, VECTORS, panel)
-            ticket = next_piece(thread, threads, pieces, board)
-            while ticket >= 0:
-                _propose(ticket & PIECE, rule, state, fast, limits, block, first, tile, panel, work)
-                finish_piece(board)
-                ticket = next_piece(thread, threads, pieces, board)
-            wait_for_round(pieces, board)
-            moves += _decide(rule, state, fast, limits, block, first, count, tile, work)
-        close(board)
-        return moves
-    packed, spins = np.int64(0), 0
-    while not is_closed(board):
+            is_open = True
         ticket = next_piece(thread, threads, pieces, board)
-        if ticket < 0:
+        if ticket >= 0:
+            start = ((ticket >> 32) - 1) * width
+            if packed != ticket >> 32:
+                pack_panel(block.rows, work.turns, start, VECTORS, panel)
+                packed = ticket >> 32
+            _propose(ticket & PIECE, rule, state, fast, limits, block, start, tile, panel, work)
+            finish_piece(board)
+        elif thread == 0:
+            wait_for_round(pieces, board)
+            if packed != first // width + 1:  # all pieces were done by others
+                pack_panel(block.rows, work.turns, first, VECTORS, panel)
+                packed = first // width + 1
+            moves += _decide(rule, state, fast, limits, block, first, count, tile, work)
+            is_open = False
+        else:
             spins += 1
             pause(spins)
-            continue
-        first = ((ticket >> 32) - 1) * width
-        if packed != ticket >> 32:
-            pack_panel(block.rows, work.turns, first, VECTORS, panel)
-            packed = ticket >> 32
-        _propose(ticket & PIECE, rule, state, fast, limits, block, first, tile, panel, work)
-        finish_piece(board)
     return moves

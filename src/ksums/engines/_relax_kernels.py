@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums._jit import helper, helper_inlined
+from ksums._jit import helper, helper_inlined, helper_once
 from ksums.engines._local_kernels import find_near, join_cost, may_leave, move_logged, sq_distance, stay_cost
 
 _SLACK = 1.1  # joining costs less than the squared distance: by a tenth for clusters of ten rows, taken for all
@@ -89,7 +89,7 @@ def _note_change(r, marked, work):
     return marked
 
 
-@helper
+@helper_once
 def _relax_members(r, marked, local, log, work):
     """The rows of r against its neighbours; gives the change of the sum of squares, and how many clusters changed."""
     total, compared, i = 0.0, 0, local.first[r]
@@ -112,7 +112,7 @@ def _relax_members(r, marked, local, log, work):
     return total, marked
 
 
-@helper
+@helper_once
 def _relax_neighbours(r, reach, marked, local, log, work):
     """The rows of the unchanged neighbours of r against r only."""
     total, compared = 0.0, 0
@@ -143,7 +143,7 @@ def _relax_neighbours(r, reach, marked, local, log, work):
     return total, marked
 
 
-@helper
+@helper_once
 def much_changed(search, count, local, work):
     """Those of work.changed that changed by their share or more, in work.current; gives their number."""
     much = 0
@@ -156,7 +156,7 @@ def much_changed(search, count, local, work):
     return much
 
 
-@helper
+@helper_once
 def relax(
     search,  # IN
     count,  # IN     clusters in work.current

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums._jit import helper, helper_inlined, helper_reordering, kernel
+from ksums._jit import helper, helper_inlined, helper_once, helper_reordering, kernel
 from ksums.drivers import ANGLE, COSINE, LENGTH, PAIRWISE, VANISHED, WEIGHTED
 from ksums.engines._vectors import fma
 
@@ -204,7 +204,7 @@ def may_leave(cluster, weight, state, limits):
     return cluster < 0 or (state.counts[cluster] > 1 and state.sizes[cluster] - weight >= limits.low[cluster])
 
 
-@helper_inlined
+@helper_once
 def move_sums(
     rule,  # IN
     i,  # IN     sample
@@ -232,7 +232,7 @@ def move_sums(
         refresh(rule, src, state, fast)
 
 
-@helper_inlined
+@helper_once
 def reallocate_if_better(
     rule,  # IN
     to_beat,  # IN     stay cost, less rounding

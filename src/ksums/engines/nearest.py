@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ksums._jit import helper, kernel
+from ksums._jit import kernel
 from ksums.engines import _vectors
 from ksums.engines._panel_kernels import best_cluster
 from ksums.engines._vectors import (
@@ -20,38 +20,6 @@ from ksums.engines._vectors import (
 from ksums.rows import Rows
 
 _TILE = 64
-
-
-@helper
-def _nearest_panel(
-    first,  # IN   the panel's first row
-    rows,  # IN   (count + padding, d)
-    count,  # IN
-    centres,  # IN   (k, d)
-    coefficients,  # IN   three arrays (k,) that make the score |C|² − 2 x·C
-    nothing,  # IN   zeros, as many as a panel is wide
-    every,  # IN   (k + 1,)  0 … k−1, k−1
-    turns,  # IN   0, 1, 2 …: the rows in order
-    panel,  # OUT  (d, width)     work space
-    scores,  # OUT  (k, width)     work space
-    minima,  # OUT  (tiles, width) work space
-    labels,  # OUT  (count,)
-):
-    k, width = scores.shape
-    a, b, c = coefficients
-    pack_panel(rows, turns, first, VECTORS, panel)
-    at = 0
-    while at + CLUSTERS <= k:
-        panel_scores_many(panel, centres, a, b, c, nothing, 0, every, at, scores)
-        at += CLUSTERS
-    while at < k:
-        panel_scores_pair(panel, centres, a, b, c, nothing, 0, every, at, scores)
-        at += 2
-    for g in range(minima.shape[0]):
-        tile_minimum_all(scores, g * _TILE, min(g * _TILE + _TILE, k), minima, g)
-    for lane in range(min(width, count - first)):
-        r = best_cluster(scores, minima, _TILE, lane, np.inf)
-        labels[first + lane] = r if r >= 0 and abs(scores[r, lane]) < np.inf else -1  # −1: overflow
 
 
 @kernel
@@ -69,9 +37,22 @@ def _nearest_block(
     labels,  # OUT  (count,)
 ):
     """All rows of a block, panel by panel."""
-    work = (nothing, every, turns, panel, scores, minima)
-    for first in range(0, count, scores.shape[1]):
-        _nearest_panel(first, rows, count, centres, coefficients, *work, labels)
+    k, width = scores.shape
+    a, b, c = coefficients
+    for first in range(0, count, width):
+        pack_panel(rows, turns, first, VECTORS, panel)
+        at = 0
+        while at + CLUSTERS <= k:
+            panel_scores_many(panel, centres, a, b, c, nothing, 0, every, at, scores)
+            at += CLUSTERS
+        while at < k:
+            panel_scores_pair(panel, centres, a, b, c, nothing, 0, every, at, scores)
+            at += 2
+        for g in range(minima.shape[0]):
+            tile_minimum_all(scores, g * _TILE, min(g * _TILE + _TILE, k), minima, g)
+        for lane in range(min(width, count - first)):
+            r = best_cluster(scores, minima, _TILE, lane, np.inf)
+            labels[first + lane] = r if r >= 0 and abs(scores[r, lane]) < np.inf else -1  # −1: overflow
 
 
 class _Nearest:
