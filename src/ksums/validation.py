@@ -254,6 +254,15 @@ def check_option(estimator: Any, parameter: str, value: Any, options: tuple[str,
         raise ValueError(f"{type(estimator).__name__}: {parameter} must be {constraint.allowed}; got {value!r}.")
 
 
+def check_search(estimator: Any, X: Matrix, search: Any) -> None:
+    """How the nearest centres are looked for."""
+    check_option(estimator, "search", search, ("exact", "graph"))
+    if search == "graph" and sparse.issparse(X):
+        raise ValueError(
+            f"{type(estimator).__name__}: search='graph' is not offered for sparse X; take search='exact'."
+        )
+
+
 def check_cut(estimator: Any, n_clusters: Any, most: int) -> None:
     """A number of clusters at which a tree can be cut."""
     if not is_int(n_clusters) or not 1 <= n_clusters <= most:

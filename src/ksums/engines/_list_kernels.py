@@ -118,6 +118,24 @@ def _least(
 
 
 @helper
+def _sort(
+    found,  # INOUT  (count, …)  scores
+    found_ids,  # INOUT  (count, …)
+    count,  # IN
+):
+    """By score: Shell's sort."""
+    gap = count // 2
+    while gap > 0:
+        for i in range(gap, count):
+            score, r, j = found[i], found_ids[i], i
+            while j >= gap and found[j - gap] > score:
+                found[j], found_ids[j] = found[j - gap], found_ids[j - gap]
+                j -= gap
+            found[j], found_ids[j] = score, r
+        gap //= 2
+
+
+@helper
 def _fill_chunk(
     at,  # INOUT  (2,)  group in ``near``, and place in that group, from which to go on
     g,  # IN     the panel's group
@@ -182,6 +200,7 @@ def _list_panel(
     coefficients,  # IN   (3, k)
     groups,  # IN
     space,  # OUT
+    steps,  # OUT
     neighbours,  # OUT
 ):
     """The lists of the clusters of one panel, all of one group; returns the number of comparisons."""
@@ -191,7 +210,7 @@ def _list_panel(
     at = space.at[thread]
     width, g, first = panel.shape[1], groups.panel_group[piece], groups.panel_start[piece]
     lists, count = neighbours.lists, min(width, groups.starts[g + 1] - first)
-    wanted = np.int64(lists.shape[1] - 1)
+    wanted = np.int64(steps.shape[1] - 1)
     pack_panel(centres, groups.order, first, VECTORS, panel)
     for lane in range(width):
         sq_norms[lane] = sq_centres[groups.order[first + lane]]
@@ -222,9 +241,12 @@ def _list_panel(
     for lane in range(count):
         w, taken = groups.order[first + lane], min(np.int64(counts[lane]), wanted)
         _least(found[lane], found_ids[lane], np.int64(counts[lane]), taken)
+        _sort(found[lane], found_ids[lane], taken)
         neighbours.filled[w], lists[w, 0] = taken + 1, w
-        for place in range(1, lists.shape[1]):
-            lists[w, place] = found_ids[lane, place - 1] if place <= taken else w
+        for place in range(1, taken + 1):
+            lists[w, place], steps[w, place] = found_ids[lane, place - 1], found[lane, place - 1]
+        for place in range(taken + 1, lists.shape[1]):
+            lists[w, place] = w
     return done * count
 
 
@@ -238,9 +260,10 @@ def nearest_lists(
     coefficients,  # IN   (3, k)  of the score a·|C|² − b·(C·C_r) + c
     groups,  # IN
     space,  # OUT
+    steps,  # OUT  (k, own)  scores of those in the lists; ``own`` of each list are filled, the cluster itself counted
     neighbours,  # OUT
 ):
-    """All lists."""
+    """The nearest clusters of all, nearest first."""
     pieces = groups.panel_group.shape[0]
     if thread == 0:
         open_round(1, pieces, threads, board)
@@ -252,9 +275,31 @@ def nearest_lists(
             pause(spins)
         else:
             piece = ticket & PIECE
-            done = _list_panel(thread, piece, centres, sq_centres, coefficients, groups, space, neighbours)
+            done = _list_panel(thread, piece, centres, sq_centres, coefficients, groups, space, steps, neighbours)
             space.comparisons[thread] += done
             finish_piece(board)
     if thread == 0:
         wait_for_round(pieces, board)
         close(board)
+
+
+@kernel
+def add_ways_back(
+    steps,  # IN     (k, own)
+    nearest,  # IN     (k,)  how many places of each list are filled, the cluster itself counted
+    neighbours,  # INOUT
+):
+    """Put each cluster also into the lists of those nearest to it, as far as there is room.
+
+    In many dimensions some clusters are among the nearest of no other (and some among those of very many): nobody would
+    ever look at them. The nearest of a cluster come first, so that such a one has its way in.
+    """
+    lists, filled = neighbours.lists, neighbours.filled
+    for place in range(1, steps.shape[1]):
+        for w in range(steps.shape[0]):
+            if place < nearest[w]:
+                v = lists[w, place]
+                known = steps[w, place] <= steps[v, nearest[v] - 1]  # then w is in the list of v already
+                if not known and filled[v] < lists.shape[1]:
+                    lists[v, filled[v]] = w
+                    filled[v] += 1

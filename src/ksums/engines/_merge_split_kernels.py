@@ -97,24 +97,10 @@ def _split(
     return -n * m / (n + m) * np.float64(sq_distance(local.centroids, r, local.centroids, free))
 
 
-@helper_once
-def _removal_cost(r, local, work):
-    """What dissolving cluster r costs to first order: every row joins its best neighbour."""
-    find_near_counted(r, local, work)
-    total, compared, i = 0.0, 0, local.first[r]
-    while i >= 0:
-        own_sq = np.float64(sq_distance(local.rows, i, local.centroids, r))
-        cost, _, looked = best_join(i, r, own_sq, np.inf, local)
-        total += cost - local.weights[i] * own_sq
-        compared += 1 + looked
-        i = local.following[i]
-    work.compared[0] += compared
-    return total
-
-
-@helper_once
+@helper
 def _dissolve(
     r,  # IN     cluster
+    only_asked,  # IN     whether nothing is moved: what it would cost, to first order
     local,  # INOUT
     log,  # INOUT
     work,  # INOUT
@@ -129,13 +115,16 @@ def _dissolve(
         own_sq = np.float64(sq_distance(local.rows, i, work.halves, 0))
         cost, dst, looked = best_join(i, r, own_sq, np.inf, local)
         compared += 1 + looked
-        if dst < 0:
+        total += cost
+        if only_asked:
+            total -= local.weights[i] * own_sq
+        elif dst < 0:
             total = np.inf
             break
-        if local.counts[r] > 1:
-            total -= stay_cost(i, np.float64(sq_distance(local.rows, i, local.centroids, r)), local)
-        total += cost
-        move_logged(i, dst, local, log)
+        else:
+            if local.counts[r] > 1:
+                total -= stay_cost(i, np.float64(sq_distance(local.rows, i, local.centroids, r)), local)
+            move_logged(i, dst, local, log)
         i = behind
     work.compared[0] += compared
     return total
@@ -182,7 +171,7 @@ def _try(search, dissolved, divided, free, bar, local, log, work):
     change = _split(divided, free, work, local, log)
     if local.counts[free] == 0 or min(local.sizes[free], local.sizes[divided]) < local.low:
         return np.inf
-    change += _dissolve(dissolved, local, log, work)
+    change += _dissolve(dissolved, False, local, log, work)
     if change == np.inf:
         return change
     count = much_changed(search, _touched(local, log, work), local, work)
@@ -193,10 +182,10 @@ def _try(search, dissolved, divided, free, bar, local, log, work):
 
 
 @helper_once
-def _keep_prospects_fresh(local, prospects, seed, work):
+def _keep_prospects_fresh(local, prospects, seed, log, work):
     for r in range(local.counts.shape[0]):
         if prospects.stale[r] and local.counts[r] > 0:
-            prospects.removal[r] = _removal_cost(r, local, work)
+            prospects.removal[r] = _dissolve(r, True, local, log, work)
             prospects.gain[r] = _halve(r, local, seed, work)
         prospects.stale[r] = False
 
@@ -237,7 +226,7 @@ def merge_split_trials(
     while work.compared[0] < stop_at and not is_idle(places - 1, idle_after, work):
         work.trials[0] += 1
         work.compared[0] += _CHOICE + places // 4
-        _keep_prospects_fresh(local, prospects, seed, work)
+        _keep_prospects_fresh(local, prospects, seed, log, work)
         dissolved, divided = _choose(search, prospects, local, seed)
         if dissolved < 0 or divided < 0:
             continue

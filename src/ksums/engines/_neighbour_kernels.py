@@ -265,6 +265,7 @@ def neighbour_batches(
     visit,  # INOUT
     batch,  # IN     clusters in a batch
     neighbours,  # IN
+    only_proposed,  # IN     whether nothing is moved
     work,  # OUT
 ):
     """Some clusters, batch by batch: all threads propose, thread 0 verifies and moves. Returns the number of moves."""
@@ -286,7 +287,7 @@ def neighbour_batches(
             finish_piece(board)
         elif thread == 0:
             wait_for_round(batch, board)
-            for q in range(first, min(first + batch, clusters)):
+            for q in range(first, first if only_proposed else min(first + batch, clusters)):
                 moves += _apply(q, rule, state, fast, limits, block, visit)
             is_open = False
         else:

@@ -1,8 +1,9 @@
 """The L nearest clusters of each cluster, also for a hundred thousand of them.
 
-Nearest are those that the cluster's own centre would join at the least cost. Up to some thousand clusters all are
-compared with all. Above, centres are first put into about √k groups, and each looks only into the groups nearest to
-its own: k·m comparisons instead of k², with m candidates each.
+Nearest are those that the cluster's own centre would join at the least cost; a quarter of each list is for clusters
+that have this one among their nearest. Up to some thousand clusters all are compared with all. Above, centres are first
+put into about √k groups, and each looks only into the groups nearest to its own: k·m comparisons instead of k², with m
+candidates each.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from scipy import sparse
 
 from ksums.drivers import ANGLE, COSINE, LENGTH, PAIRWISE
 from ksums.engines import _vectors
-from ksums.engines._list_kernels import CHUNK, Groups, ListSpace, nearest_lists
+from ksums.engines._list_kernels import CHUNK, Groups, ListSpace, add_ways_back, nearest_lists
 from ksums.engines._neighbour_kernels import Neighbours
 from ksums.engines._threads import share, thread_pool
 from ksums.engines.nearest import nearest_of
@@ -20,6 +21,7 @@ from ksums.state import ClusterState
 
 _CANDIDATES = 9000  # for each cluster: up to that many all are compared with all; fewer cost more than they save
 _ROOM = 4  # candidates kept, for each place in a list, before the best of them are chosen
+_WAYS_BACK = 0.25  # of each list is kept for clusters that have this one among their nearest
 _ROUNDS = 2  # of Lloyd's, that make the groups
 
 
@@ -28,11 +30,13 @@ class NeighbourLists:
 
     def __init__(self, dtype: np.dtype, n_threads: int) -> None:
         self.dtype, self.n_threads, self.comparisons = dtype, n_threads, 0
+        self.group_of = np.zeros(0, np.int64)  # the group of each cluster
         self._seeds: np.ndarray | None = None
 
     def make(self, state: ClusterState, kind: int, length: int) -> Neighbours:
         """Lists of so many clusters each, the cluster itself first; ``comparisons`` counts what that took."""
         k, threads, dtype = len(state.sizes), self.n_threads, self.dtype
+        length = -(-min(length, k) // 8) * 8
         centres, coefficients = _scores(state, kind, dtype)
         sq_centres = np.einsum("rt,rt->r", centres, centres)
         width = _vectors.VECTORS * _vectors.lanes_of(dtype.itemsize)
@@ -53,10 +57,12 @@ class NeighbourLists:
             np.zeros(threads, np.int64),
         )
         neighbours = Neighbours(np.empty((k, length), np.int32), np.empty(k, np.int32))
+        steps = np.empty((k, length - round(_WAYS_BACK * length)), dtype)
         nothing = groups._replace(panel_group=groups.panel_group[:0])
-        share(None, 1, nearest_lists, centres, sq_centres, coefficients, nothing, space, neighbours)  # compiles
+        share(None, 1, nearest_lists, centres, sq_centres, coefficients, nothing, space, steps, neighbours)  # compiles
         with thread_pool(threads, 2.0 * k * min(k, _CANDIDATES) * centres.shape[1]) as pool:
-            share(pool, threads, nearest_lists, centres, sq_centres, coefficients, groups, space, neighbours)
+            share(pool, threads, nearest_lists, centres, sq_centres, coefficients, groups, space, steps, neighbours)
+        add_ways_back(steps, neighbours.filled.copy(), neighbours)
         self.comparisons = int(space.comparisons.sum())
         return neighbours
 
@@ -73,6 +79,7 @@ class NeighbourLists:
             chosen = sparse.csr_array((np.ones(k, centres.dtype), labels, np.arange(k + 1)), shape=(k, len(used)))
             seeds = (chosen.T @ centres) / members[:, None].astype(centres.dtype)
         self._seeds = seeds
+        self.group_of = labels
         near, reach = _near_groups(seeds, members, max(_CANDIDATES, 4 * length))
         order = np.argsort(labels, kind="stable")
         starts = np.concatenate([[0], np.cumsum(members)])

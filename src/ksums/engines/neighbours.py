@@ -112,11 +112,11 @@ class NeighbourEngine(CompiledEngine):
     def visit(self, order: np.ndarray) -> Iterator[int]:
         """Each sample once, cluster by cluster; yields the number of moves now and then."""
         refresh_all(*self.arguments[:3])
-        self.comparisons = len(order) * self._length
+        self.comparisons = 0
         if self._lists is None or self._moved > _DRIFT * len(order):
             self._lists = self._finder.make(self.state, self.arguments[0].kind, self._length)
-            self.comparisons += self._finder.comparisons
-            self._moved = 0
+            self.comparisons, self._moved = self._finder.comparisons, 0
+        self.comparisons += int(self.state.counts @ self._lists.filled)
         self._visit_one(None, self.empty_block(0), _NOBODY)  # compiles, if need be, before there are threads
         with thread_pool(self.n_threads, 2.0 * len(order) * self._length * self.rows.d) as pool:
             for block, visit in self._visits(order):
@@ -135,9 +135,27 @@ class NeighbourEngine(CompiledEngine):
         assert self._lists is not None
         return self._lists.lists
 
-    def _visit_one(self, pool: ThreadPoolExecutor | None, block: Block, visit: Visit) -> int:
-        arguments = (*self.arguments, block, visit, self._batch, self._lists, self._work)
+    def _visit_one(
+        self, pool: ThreadPoolExecutor | None, block: Block, visit: Visit, only_proposed: bool = False
+    ) -> int:
+        arguments = (*self.arguments, block, visit, self._batch, self._lists, only_proposed, self._work)
         return int(share(pool, self.n_threads, neighbour_batches, *arguments))
+
+    def step(self, lists: Neighbours) -> np.ndarray:
+        """All samples go at once to the best cluster in these lists, and no cluster changes; which samples went."""
+        refresh_all(*self.arguments[:3])
+        self.lengthen(lists.lists.shape[1])
+        self._lists, went = lists, []
+        self._visit_one(None, self.empty_block(0), _NOBODY, True)
+        with thread_pool(self.n_threads, 2.0 * len(self.rows.pulling) * self._length * self.rows.d) as pool:
+            for block, visit in self._visits(self.rows.pulling):
+                self._visit_one(pool, block, visit, True)
+                places = np.concatenate([np.arange(at.start, at.stop) for at in visit.rows])
+                places = places[visit.targets[places] >= 0]
+                ids = block.ids[visit.members[places]]
+                self.state.labels[ids] = visit.targets[places]
+                went.append(ids)
+        return np.sort(np.concatenate(went))
 
     def _visits(self, order: np.ndarray) -> Iterator[tuple[Block, Visit]]:
         """Some clusters at a time with their rows, as they are at the beginning of a pass."""
