@@ -44,7 +44,7 @@ PARAMETERS = [
     ({"size_min": 8, "size_max": 7}, "size_min=8 is above size_max=7"),
     ({"size_max": 0}, "size_max must be"),
     ({"size_max": 12, "init": np.zeros(30, int)}, "the first labels give cluster 0 the size"),
-    ({"engine": "fast"}, "engine must be one of 'auto', 'reference', 'exact'; got 'fast'"),
+    ({"engine": "fast"}, "engine must be one of 'auto', 'exact', 'neighbors', 'reference'; got 'fast'"),
     ({"n_threads": 0}, "n_threads must be"),
     ({"verbose": -1}, "verbose must be"),
     ({"callbacks": print}, "callbacks must be a list"),

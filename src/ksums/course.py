@@ -219,7 +219,10 @@ class Course:
         assert self.engine is not None
         if check and isinstance(self.engine, ListingEngine):
             order = self.engine.turns(order)
-        yield from self.engine.visit(order)
+        moves = 0
+        for moved in self.engine.visit(order):
+            moves += moved
+            yield moved
         states.renew_sq_composites(state)
         if check:
             checks.check_state(rows, state, plan.limits)
@@ -228,7 +231,7 @@ class Course:
             return
         before[:], objective = state.labels, driver.value(state)
         try:
-            yield self._exchange(driver, plan.limits)
+            yield self._exchange(driver, plan.limits, moves)
         except KeyboardInterrupt:  # between the two moves of an exchange the limits do not hold
             state.labels[:] = before
             raise
@@ -237,7 +240,8 @@ class Course:
             checks.check_state(rows, state, plan.limits)
             checks.check_exchange(driver, objective, driver.value(state))
 
-    def _exchange(self, driver: Driver, limits: Limits) -> int:
+    def _exchange(self, driver: Driver, limits: Limits, moves: int) -> int:
+        """Exchanges, after so many samples have moved by themselves."""
         return exchange_pass(self.rows, self.run.state, driver, limits, self.plan.deadline)
 
     def _told_to_stop(self) -> bool:

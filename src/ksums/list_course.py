@@ -84,10 +84,9 @@ class ListCourse(Course):
         return min(self.most, done + max(0, int(self._left() / self.each)))
 
     # ------------------------------------------------------------------------------------ size limits
-    def _exchange(self, driver: Driver, limits: Limits) -> int:
-        """Exchanges cost more than a pass: only when few samples move by themselves."""
-        records = self.run.records
-        if not records or records[-1].moves > _QUIET * len(self.rows.pulling):
+    def _exchange(self, driver: Driver, limits: Limits, moves: int) -> int:
+        """They cost more than a pass: only when few samples move by themselves."""
+        if moves > _QUIET * len(self.rows.pulling):
             return 0
         assert isinstance(self.engine, ListingEngine)
         return exchange_pass(self.rows, self.run.state, driver, limits, self.plan.deadline, self.engine.lists())

@@ -200,7 +200,7 @@ def _list_panel(
     coefficients,  # IN   (3, k)
     groups,  # IN
     space,  # OUT
-    steps,  # OUT
+    length,  # IN
     neighbours,  # OUT
 ):
     """The lists of the clusters of one panel, all of one group; returns the number of comparisons."""
@@ -210,7 +210,7 @@ def _list_panel(
     at = space.at[thread]
     width, g, first = panel.shape[1], groups.panel_group[piece], groups.panel_start[piece]
     lists, count = neighbours.lists, min(width, groups.starts[g + 1] - first)
-    wanted = np.int64(steps.shape[1] - 1)
+    wanted = np.int64(length - 1)
     pack_panel(centres, groups.order, first, VECTORS, panel)
     for lane in range(width):
         sq_norms[lane] = sq_centres[groups.order[first + lane]]
@@ -244,7 +244,7 @@ def _list_panel(
         _sort(found[lane], found_ids[lane], taken)
         neighbours.filled[w], lists[w, 0] = taken + 1, w
         for place in range(1, taken + 1):
-            lists[w, place], steps[w, place] = found_ids[lane, place - 1], found[lane, place - 1]
+            lists[w, place] = found_ids[lane, place - 1]
         for place in range(taken + 1, lists.shape[1]):
             lists[w, place] = w
     return done * count
@@ -260,7 +260,7 @@ def nearest_lists(
     coefficients,  # IN   (3, k)  of the score a·|C|² − b·(C·C_r) + c
     groups,  # IN
     space,  # OUT
-    steps,  # OUT  (k, own)  scores of those in the lists; ``own`` of each list are filled, the cluster itself counted
+    length,  # IN   places to fill in each list, the cluster itself counted
     neighbours,  # OUT
 ):
     """The nearest clusters of all, nearest first."""
@@ -275,7 +275,7 @@ def nearest_lists(
             pause(spins)
         else:
             piece = ticket & PIECE
-            done = _list_panel(thread, piece, centres, sq_centres, coefficients, groups, space, steps, neighbours)
+            done = _list_panel(thread, piece, centres, sq_centres, coefficients, groups, space, length, neighbours)
             space.comparisons[thread] += done
             finish_piece(board)
     if thread == 0:
@@ -285,7 +285,6 @@ def nearest_lists(
 
 @kernel
 def add_ways_back(
-    steps,  # IN     (k, own)
     nearest,  # IN     (k,)  how many places of each list are filled, the cluster itself counted
     neighbours,  # INOUT
 ):
@@ -295,11 +294,14 @@ def add_ways_back(
     ever look at them. The nearest of a cluster come first, so that such a one has its way in.
     """
     lists, filled = neighbours.lists, neighbours.filled
-    for place in range(1, steps.shape[1]):
-        for w in range(steps.shape[0]):
+    for place in range(1, lists.shape[1]):
+        for w in range(lists.shape[0]):
             if place < nearest[w]:
-                v = lists[w, place]
-                known = steps[w, place] <= steps[v, nearest[v] - 1]  # then w is in the list of v already
-                if not known and filled[v] < lists.shape[1]:
-                    lists[v, filled[v]] = w
+                v, known = lists[w, place], 0
+                if filled[v] == lists.shape[1]:
+                    continue
+                while known < filled[v] and lists[v, known] != w:
+                    known += 1
+                if known == filled[v]:
+                    lists[v, known] = w
                     filled[v] += 1

@@ -38,7 +38,8 @@ _NOBODY = Visit(_NONE, _NONE, _NONE, _NONE, np.zeros(0, np.int32))
 
 @kernel
 def _members_by_cluster(
-    labels,  # IN   (count,)  of the rows of the block
+    labels,  # IN   (count,)  of samples in order
+    places,  # IN   (count,)  their rows in the block
     starts,  # OUT  (k + 1,)
     members,  # OUT  (count + …,)  rows, cluster after cluster
 ):
@@ -51,7 +52,7 @@ def _members_by_cluster(
     for r in range(k):
         starts[r + 1] += starts[r]
     for i in range(labels.shape[0]):
-        members[starts[labels[i]]] = i
+        members[starts[labels[i]]] = places[i]
         starts[labels[i]] += 1
     for r in range(k, 0, -1):
         starts[r] = starts[r - 1]
@@ -87,6 +88,7 @@ class NeighbourEngine(CompiledEngine):
         self._width = _vectors.VECTORS * _vectors.lanes_of(self.dtype.itemsize)
         self._finder = NeighbourLists(self.dtype, n_threads)
         self._copy: Block | None = None
+        self._places = np.arange(len(rows.pulling))  # of the samples in the copy
         self.n_threads, self.comparisons = n_threads, 0
         self.lengthen(_LENGTH)
 
@@ -161,13 +163,11 @@ class NeighbourEngine(CompiledEngine):
         """Some clusters at a time with their rows, as they are at the beginning of a pass."""
         ids, k = self.rows.pulling, len(self.state.sizes)
         if self._copy is None and len(ids) * self.rows.d * self.dtype.itemsize <= _COPIED_BYTES:
-            self._copy = self._copied()
-        if self._copy is not None:
-            ids = self._copy.ids
+            self._make_copy()
         clusters, starts = np.empty(k, np.int64), np.empty(k + 1, np.int64)
         clusters = clusters[: _first_seen(self.state.labels, order, np.zeros(k, np.int8), clusters)]
         members, targets = np.zeros(len(ids) + self._width, np.int64), np.empty(len(ids), np.int32)
-        _members_by_cluster(self.state.labels[ids], starts, members)
+        _members_by_cluster(self.state.labels[ids], self._places, starts, members)
         operations = 2.0 * self._length * self.rows.d * len(ids) / len(clusters)
         batches = max(1, int(_CALL / operations / self._batch)) if self._copy is not None else 1
         parts = (clusters[at : at + batches * self._batch] for at in range(0, len(clusters), batches * self._batch))
@@ -186,18 +186,18 @@ class NeighbourEngine(CompiledEngine):
 
         yield from in_order(read, parts)
 
-    def _copied(self) -> Block:
+    def _make_copy(self) -> None:
         """The rows sorted by cluster."""
         ids = self.rows.pulling
         starts, members = np.empty(len(self.state.sizes) + 1, np.int64), np.empty(len(ids), np.int64)
-        _members_by_cluster(self.state.labels[ids], starts, members)
-        ids = ids[members]
+        _members_by_cluster(self.state.labels[ids], self._places, starts, members)
         block, length = self.empty_block(len(ids)), self.rows.block_length()
 
         def fill(first: int) -> None:
             part = slice(first, first + length)
-            self.fill_block(Block(*(array[part] for array in block)), ids[part])
+            self.fill_block(Block(*(array[part] for array in block)), ids[members[part]])
 
         for _ in in_order(fill, range(0, len(ids), length)):
             pass
-        return block
+        self._copy, self._places = block, np.empty_like(members)
+        self._places[members] = np.arange(len(ids))
