@@ -59,9 +59,7 @@ class NeighbourLists:
         neighbours = Neighbours(np.empty((k, length), np.int32), np.empty(k, np.int32))
         nearest = length - round(_WAYS_BACK * length)
         nothing = groups._replace(panel_group=groups.panel_group[:0])  # compiles, if need be, before there are threads
-        share(
-            None, 1, nearest_lists, centres, sq_centres, coefficients, nothing, space, nearest, neighbours
-        )
+        share(None, 1, nearest_lists, centres, sq_centres, coefficients, nothing, space, nearest, neighbours)
         with thread_pool(threads, 2.0 * k * min(k, _CANDIDATES) * centres.shape[1]) as pool:
             share(pool, threads, nearest_lists, centres, sq_centres, coefficients, groups, space, nearest, neighbours)
         add_ways_back(neighbours.filled.copy(), neighbours)

