@@ -23,11 +23,13 @@ lint: .venv/ready
 	$(BIN)/lint-imports
 
 bench: .venv/ready  ## the benchmarks behind the figures in the README
-	$(BIN)/python -m pip install --quiet bkmeans faiss-cpu k-means-constrained
+	$(BIN)/python -m pip install --quiet bkmeans faiss-cpu k-means-constrained superkmeans
 	$(BIN)/python benchmarks/quality.py
 	$(BIN)/python benchmarks/quality_levels.py
 	$(BIN)/python benchmarks/quality_hgmeans.py build
 	$(BIN)/python benchmarks/quality_hgmeans.py
+	$(BIN)/python benchmarks/large_k.py
+	$(BIN)/python benchmarks/ivf_recall.py
 	$(BIN)/python benchmarks/exact_pass.py
 	$(BIN)/python benchmarks/first_call.py
 	$(BIN)/python benchmarks/rules.py

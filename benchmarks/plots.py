@@ -1,4 +1,4 @@
-"""Draw results/quality.png from results/quality.json: how far above the lowest, against time.
+"""Draw the pictures in results/ from the JSON files beside them.
 
 python benchmarks/plots.py
 """
@@ -11,13 +11,16 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from readme import HERE, METHODS_OF_QUALITY, results
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+from readme import METHODS_OF_QUALITY
+from readme_large_k import runs
+from readme_parts import HERE, results
 
 STYLES = dict(zip(METHODS_OF_QUALITY, ("C3o", "C0v", "C0^", "C2s", "C4D", "C1P"), strict=True))
 LEVEL = 0.002  # percent: below this a method is drawn on the floor
 
 
-def main() -> None:
+def quality() -> None:
     cases = [row for row in results("quality")["results"]["cases"] if "breathing" in row["methods"]]
     figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
     for name in reversed(METHODS_OF_QUALITY):
@@ -43,5 +46,74 @@ def main() -> None:
     figure.savefig(HERE / "results" / "quality.png", dpi=110)
 
 
+def large_k() -> None:
+    """E_m over time: every fit is a point, those of one method a line."""
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
+    for axis, name, title in zip(axes, ("sift", "glove"), ("SIFT", "GloVe"), strict=True):
+        rows = runs(name)
+        series = {
+            "ksums, by seconds": [row for row in rows if row["method"] == "ksums" and row["setting"][0].isdigit()],
+            "ksums, by level": [row for row in rows if row["method"] == "ksums" and row["setting"].isalpha()],
+            "SuperKMeans hierarchical": [row for row in rows if str(row["setting"]).startswith("hier")],
+            "SuperKMeans flat": [row for row in rows if str(row["setting"]).startswith("flat")],
+            "sklearn KMeans": [row for row in rows if row["method"] == "sklearn KMeans"],
+            "sklearn MiniBatchKMeans": [row for row in rows if row["method"] == "sklearn MiniBatchKMeans"],
+        }
+        for (label, found), style in zip(series.items(), ("C3o-", "C3*", "C2s-", "C2D--", "C0v", "C0x"), strict=True):
+            points = sorted((row["seconds"], row["E_m"]) for row in found)
+            axis.plot(*zip(*points, strict=True), style, label=label, markersize=6 if "level" not in label else 12)
+        curve = next(row["curve"] for row in rows if row["method"] == "faiss.Kmeans")
+        axis.plot(*zip(*curve[2:], strict=True), "C4:", label="faiss.Kmeans, iteration by iteration")
+        axis.set_xscale("log")
+        best, worst = min(row["E_m"] for row in rows), max(row["E_m"] for row in rows if row["method"] == "SuperKMeans")
+        axis.set_ylim(best * 0.995, worst * 1.015)
+        axis.set(xlabel="seconds, 2 cores", ylabel="E_m")
+        axis.set_title(f"{title} {rows[0]['n']:,} × {rows[0]['d']}, k = {rows[0]['k']:,}", fontsize=10)
+        axis.grid(alpha=0.25)
+    axes[0].legend(fontsize=8)
+    figure.savefig(HERE / "results" / "large_k.png", dpi=110)
+
+
+def passes() -> None:
+    """Seconds per pass against k and against n."""
+    found = results("large_k")["results"]["passes"]
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+    for (part, rows), axis, style in zip(found.items(), axes[[0, 0, 1]], ("C0v-", "C3o-", "C2s-"), strict=True):
+        by = part[3]
+        axis.plot([row[by] for row in rows], [row["seconds"] for row in rows], style, label=part[6:])
+        axis.set_xscale("log", base=2)
+        axis.set_yscale("log", base=2)
+        ticks = sorted({row[by] for row in rows})
+        axis.xaxis.set_major_locator(FixedLocator(ticks))
+        axis.xaxis.set_major_formatter(FixedFormatter([f"{tick:,}" for tick in ticks]))
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.set(xlabel=by, ylabel="seconds per pass")
+        axis.yaxis.set_major_formatter("{x:.2g}")
+        axis.grid(alpha=0.25)
+        axis.legend(fontsize=8)
+    figure.suptitle("Lists of 64 clusters, 128 dimensions, 2 cores", fontsize=10)
+    figure.savefig(HERE / "results" / "large_k_passes.png", dpi=110)
+
+
+def recall() -> None:
+    """Recall against the share of the vectors compared, for each number of cells."""
+    rows = results("ivf_recall")["results"]["ivf"]
+    cases = list(dict.fromkeys((row["data"], row["cells"]) for row in rows))
+    figure, axes = plt.subplots(2, len(cases) // 2, figsize=(11, 6.5), layout="constrained")
+    for axis, (name, cells) in zip(axes.flat, cases, strict=True):
+        trainers = dict.fromkeys(row["trained by"] for row in rows)
+        for trainer, style in zip(trainers, ("C3o-", "C0v--", "C4s:"), strict=True):
+            chosen = [row for row in rows if (row["data"], row["cells"], row["trained by"]) == (name, cells, trainer)]
+            axis.plot(
+                [row["share compared"] for row in chosen], [row["recall@10"] for row in chosen], style, label=trainer
+            )
+        axis.set_xscale("log")
+        axis.set(xlabel="share of the vectors compared", ylabel="recall@10", title=f"{name}, {cells:,} cells")
+        axis.grid(alpha=0.25)
+    axes.flat[0].legend(fontsize=8)
+    figure.savefig(HERE / "results" / "ivf_recall.png", dpi=110)
+
+
 if __name__ == "__main__":
-    main()
+    for draw in (quality, large_k, passes, recall):
+        draw()

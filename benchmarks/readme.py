@@ -1,4 +1,4 @@
-"""Write the measured tables of README.md and benchmarks/README.md from benchmarks/results.
+"""Write the measured tables of README.md, benchmarks/README.md and docs/vector_search.md from benchmarks/results.
 
 python benchmarks/readme.py            writes them
 python benchmarks/readme.py --check    says whether they are up to date (exit code 1 if not)
@@ -6,30 +6,17 @@ python benchmarks/readme.py --check    says whether they are up to date (exit co
 
 from __future__ import annotations
 
-import json
 import sys
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-HERE = Path(__file__).parent
+from readme_large_k import growth, large_k, recall
+from readme_parts import HERE, markdown, percent, results
+
 METHODS_OF_QUALITY = ("ksums", "sklearn", "sklearn x10", "breathing", "faiss", "Hartigan")
 LONG_ENOUGH = 0.005  # seconds
 ROUNDING = 1e-6  # sums of squares this close are equal: float32 labels, float64 sums
 START, END = "<!-- made by benchmarks/readme.py from benchmarks/results: do not edit -->", "<!-- end -->"
-
-
-def results(name: str) -> dict[str, Any]:
-    return json.loads((HERE / "results" / f"{name}.json").read_text())
-
-
-def markdown(rows: list[list[str]]) -> list[str]:
-    head, *body = rows
-    return ["| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *body)]
-
-
-def percent(share: float, digits: int = 2) -> str:
-    return f"{100 * share:+.{digits}f} %"
 
 
 def summary(dense: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -422,8 +409,12 @@ def first_call() -> list[str]:
 
 def main() -> int:
     stale = False
-    own = [cases, rules, speed, busy, limits, documents, bisecting, sequential, first_call]
-    for path, parts in ((HERE.parent / "README.md", [optima, hgmeans, levels]), (HERE / "README.md", own)):
+    pages = {
+        HERE.parent / "README.md": [optima, hgmeans, levels, large_k],
+        HERE / "README.md": [cases, rules, speed, growth, busy, limits, documents, bisecting, sequential, first_call],
+        HERE.parent / "docs" / "vector_search.md": [recall],
+    }
+    for path, parts in pages.items():
         text = path.read_text()
         before, _, rest = text.partition(START)
         _, _, after = rest.partition(END)

@@ -104,11 +104,12 @@ class KSums(Clusterer):
         from moving, it may change places with another.
 
     engine : {"auto", "exact", "neighbors", "reference"}, default="auto"
-        ``"exact"`` is Algorithm 1, compiled. ``"neighbors"`` is for thousands of clusters and more, dense rows: a
+        ``"exact"`` is Algorithm 1, compiled. ``"neighbors"`` is for hundreds of clusters and more, dense rows: a
         sample looks only at the clusters nearest to its own, so that a pass takes n·L steps instead of n·k, with L the
         length of the lists. ``"auto"`` takes it from k = 2000 on, and from k = 500 on where n·k·d is 10 billion or
-        more, for the annealed rule on dense rows, unless a merge–split search is asked for: it ends up to one per
-        cent higher than search and annealing over all clusters, in a tenth of the time and less. ``"reference"`` is Algorithm 1 in plain NumPy, slow, for checking.
+        more, for the annealed rule on dense rows, unless a merge–split search is asked for: there it ends up to one
+        per cent higher than search and annealing over all clusters, in a tenth of the time and less.
+        ``"reference"`` is Algorithm 1 in plain NumPy, slow, for checking.
 
     n_neighbors : int, default=None
         Length L of the lists of nearest clusters, the own one counted (rounded up to a multiple of 8). None: 64, 128

@@ -1,0 +1,113 @@
+"""Recall of IVF and PQ indexes trained by ksums and by faiss itself, on the same vectors.
+
+    python benchmarks/ivf_recall.py
+
+Recall@10 of 1,000 queries that are not among the vectors, against nprobe, with the share of the vectors that a query is
+compared with, the time of training and the memory it takes. faiss trains twice: with its defaults (10 iterations, at
+most 256 vectors for each cell) and with 25 iterations on all vectors.
+"""
+
+from __future__ import annotations
+
+import time
+
+import faiss
+import numpy as np
+from common import forget_peak, load, peak_bytes, save, short, table
+
+from ksums import KSums
+from ksums.contrib.faiss import train_ivf, train_pq
+
+QUERIES, NEAREST = 1000, 10
+CELLS = (256, 1024, 4096)
+PROBES = (1, 2, 4, 8, 16, 32, 64)
+
+
+def data() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Vectors and queries."""
+    rng = np.random.default_rng(0)
+    sift = load("sift/sift200k_base.npy").astype(np.float32)
+    learn = load("sift/sift100k_learn.npy").astype(np.float32)
+    glove = load("glove100/glove60k.npy")
+    glove = glove[rng.permutation(len(glove))]
+    return {
+        "sift200k": (sift, learn[rng.choice(len(learn), QUERIES, replace=False)]),
+        "glove60k": (glove[QUERIES:], glove[:QUERIES]),
+    }
+
+
+def by_faiss(index: faiss.Index, X: np.ndarray, thorough: bool) -> faiss.Index:
+    if thorough:
+        index.cp.niter, index.cp.max_points_per_centroid = 25, len(X)
+    index.train(X)
+    return index
+
+
+def recall(index: faiss.Index, queries: np.ndarray, truth: np.ndarray) -> float:
+    found = index.search(queries, NEAREST)[1]
+    return float(np.mean([len(np.intersect1d(a, b)) / NEAREST for a, b in zip(found, truth, strict=True)]))
+
+
+def timed(train) -> tuple[faiss.Index, float, float]:
+    forget_peak()
+    held, started = peak_bytes(), time.perf_counter()
+    index = train()
+    return index, time.perf_counter() - started, (peak_bytes() - held) / 2**20
+
+
+def ivf(name: str, X: np.ndarray, queries: np.ndarray, truth: np.ndarray) -> list[dict]:
+    rows, d = [], X.shape[1]
+    for cells in CELLS:
+        trainers = {
+            "ksums": lambda cells=cells: train_ivf(X, cells, random_state=0),
+            "faiss": lambda cells=cells: by_faiss(faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, cells), X, False),
+            "faiss, 25 on all": lambda cells=cells: by_faiss(
+                faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, cells), X, True
+            ),
+        }
+        for trainer, train in trainers.items():
+            index, seconds, memory = timed(train)
+            index.add(X)
+            for index.nprobe in PROBES:
+                faiss.cvar.indexIVF_stats.reset()
+                row = {"data": name, "n": len(X), "cells": cells, "trained by": trainer, "seconds": seconds}
+                row |= {"memory MB": memory, "nprobe": index.nprobe, "recall@10": recall(index, queries, truth)}
+                row["share compared"] = faiss.cvar.indexIVF_stats.ndis / len(queries) / len(X)
+                rows.append(row)
+    table(rows, ["data", "cells", "trained by", "seconds", "nprobe", "recall@10", "share compared"], short)
+    return rows
+
+
+def pq(name: str, X: np.ndarray, queries: np.ndarray, truth: np.ndarray) -> list[dict]:
+    rows, d = [], X.shape[1]
+    for m in (d // 8, d // 4):
+        trainers = {
+            "ksums": lambda m=m: train_pq(X, m, random_state=0),
+            "faiss": lambda m=m: by_faiss(faiss.IndexPQ(d, m, 8), X, False),
+        }
+        for trainer, train in trainers.items():
+            index, seconds, memory = timed(train)
+            index.add(X)
+            error = float(np.square(index.pq.decode(index.pq.compute_codes(X)) - X).sum(axis=1).mean())
+            row = {"data": name, "n": len(X), "bytes": m, "trained by": trainer, "seconds": seconds}
+            rows.append(row | {"memory MB": memory, "error": error, "recall@10": recall(index, queries, truth)})
+    table(rows, ["data", "bytes", "trained by", "seconds", "error", "recall@10"], short)
+    return rows
+
+
+def main() -> None:
+    KSums(256, engine="neighbors", random_state=0).fit(
+        np.random.default_rng(0).normal(size=(3000, 8)).astype(np.float32)
+    )
+    results = {"ivf": [], "pq": []}
+    for name, (X, queries) in data().items():
+        flat = faiss.IndexFlatL2(X.shape[1])
+        flat.add(X)
+        truth = flat.search(queries, NEAREST)[1]
+        results["ivf"] += ivf(name, X, queries, truth)
+        results["pq"] += pq(name, X, queries, truth)
+    save("ivf_recall", results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""The parts of the READMEs and of docs/vector_search.md that are about many clusters; see readme.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from readme_parts import markdown, percent, results
+
+
+def runs(name: str) -> list[dict[str, Any]]:
+    return results("large_k")["results"][name]
+
+
+def settings(row: dict[str, Any]) -> str:
+    """What the run was told, in words."""
+    text = str(row["setting"])
+    if row["method"].startswith("ksums"):
+        return f'effort="{text}"' if text.isalpha() else f"effort={text}"
+    if row["method"] == "SuperKMeans":
+        form, rounds = text.split("-")
+        return f"hierarchical, {rounds} refinements" if form == "hier" else f"flat, {rounds} iterations"
+    return f"batches of {text}" if "Mini" in row["method"] else f"{text} iterations"
+
+
+def large_k() -> list[str]:
+    """The table of all runs, and when ksums was as low as each of the peers."""
+    lines = []
+    for name, title in (("sift", "SIFT"), ("glove", "GloVe")):
+        rows = runs(name)
+        first = rows[0]
+        ours = [row for row in rows if row["method"] == "ksums"]
+        peers = [row for row in rows if not row["method"].startswith("ksums")]
+        table = [["method", "", "E_m", "time, s", "memory", "ksums as low in", "that is", "ksums in its time"]]
+        for row in peers:
+            as_low = min((mine["seconds"] for mine in ours if mine["E_m"] <= row["E_m"]), default=None)
+            in_time = min((mine["E_m"] for mine in ours if mine["seconds"] <= row["seconds"]), default=None)
+            table.append(
+                [
+                    row["method"],
+                    settings(row),
+                    f"{row['E_m']:.5g}",
+                    f"{row['seconds']:.3g}",
+                    f"{row['memory MB']:.0f} MB",
+                    "–" if as_low is None else f"{as_low:.3g} s",
+                    "–" if as_low is None else f"1/{row['seconds'] / as_low:.3g}",
+                    "–" if in_time is None else percent(in_time / row["E_m"] - 1),
+                ]
+            )
+        for row in rows:
+            if row not in peers and (not str(row["setting"])[0].isdigit() or row["method"] != "ksums"):
+                measured = [f"{row['E_m']:.5g}", f"{row['seconds']:.3g}", f"{row['memory MB']:.0f} MB"]
+                table.append([f"**{row['method']}**", settings(row), *measured, "", "", ""])
+        lines += [
+            f"{title} {first['n']:,} × {first['d']}, k = {first['k']:,}: labels and centroids from rows in memory, all "
+            "on the same 2 cores, one after the other (`benchmarks/large_k.py`); compiling aside; memory is what is "
+            "added. Of SuperKMeans and faiss the assignment of the labels is in the time.",
+            "",
+            *markdown(table),
+            "",
+        ]
+    return [*lines, "![E_m over time](benchmarks/results/large_k.png)"]
+
+
+def growth() -> list[str]:
+    """How a pass grows, and the million."""
+    found = results("large_k")["results"]
+    table = [["", *(f"k = {row['k']:,}" for row in found["passes"]["by k, n = 1,000,000"]), "last / first"]]
+    for part, rows in found["passes"].items():
+        if part.startswith("by k"):
+            grown = rows[-1]["seconds"] / rows[0]["seconds"]
+            table.append([part[6:], *(f"{1000 * row['seconds']:.0f} ms" for row in rows), f"{grown:.2f}"])
+    by_n = found["passes"]["by n, k = 4,000"]
+    linear = ", ".join(f"{row['n']:,}: {1000 * row['seconds']:.0f} ms" for row in by_n)
+    large = found["million"]
+    walks = [["centres of", "k", "rows", "all centres, s", "graph, s", "nearest found", "squared distance", "memory"]]
+    walks += [
+        [
+            row["data"],
+            f"{row['k']:,}",
+            f"{row['rows']:,}",
+            f"{row['exact s']:.2g}",
+            f"{row['graph s']:.2g}",
+            f"{100 * row['same']:.0f} %",
+            percent(row["squared distance, graph / exact"] - 1),
+            f"{row['exact MB']:.0f}, {row['graph MB']:.0f} MB",
+        ]
+        for row in found["predict"]
+    ]
+    return [
+        "A pass with lists of 64 (SIFT, 128 dimensions; median of six; `large_k.py passes`). Where a cluster has a "
+        "dozen rows (n = 200,000, k = 16,000), vectors of 16 lanes are not filled:",
+        "",
+        *markdown(table),
+        "",
+        f"By n, k = 4,000: {linear}.",
+        "",
+        "![seconds per pass](results/large_k_passes.png)",
+        "",
+        f"n = {large['n']:,} × {large['d']}, k = {large['k']:,}: {large['seconds']:.0f} s, {large['passes']} passes, "
+        f"E_m {large['E_m']:.0f}, {large['memory MB']:.0f} MB beyond the {large['data MB']:.0f} MB of data.",
+        "",
+        "`predict` by all centres and through the graph of centres, making the graph included (`large_k.py predict`):",
+        "",
+        *markdown(walks),
+    ]
+
+
+def recall() -> list[str]:
+    """IVF and PQ beside faiss's own training."""
+    found = results("ivf_recall")["results"]
+    trainers = list(dict.fromkeys(row["trained by"] for row in found["ivf"]))
+    probes = sorted({row["nprobe"] for row in found["ivf"]})
+    lines, ties, better, settings_tried = [], 0, 0, 0
+    table = [["vectors", "cells", "trained by", "in, s", *(f"nprobe {probe}" for probe in probes)]]
+    for name, cells in dict.fromkeys((row["data"], row["cells"]) for row in found["ivf"]):
+        for trainer in trainers:
+            rows = [
+                row for row in found["ivf"] if (row["data"], row["cells"], row["trained by"]) == (name, cells, trainer)
+            ]
+            cellular = [f"{row['recall@10']:.3f} ({100 * row['share compared']:.2g} %)" for row in rows]
+            table.append([name, f"{cells:,}", trainer, f"{rows[0]['seconds']:.2g}", *cellular])
+    for row in found["ivf"]:
+        if row["trained by"] != "ksums":
+            same = ("data", "cells", "nprobe")
+            mine = next(
+                other
+                for other in found["ivf"]
+                if other["trained by"] == "ksums" and all(other[key] == row[key] for key in same)
+            )
+            settings_tried += 1
+            better += mine["recall@10"] > row["recall@10"]
+            ties += mine["recall@10"] == row["recall@10"]
+    lines += [
+        "Recall@10 of 1,000 queries, and in brackets the share of the vectors that a query was compared with:",
+        "",
+        *markdown(table),
+        "",
+        f"At equal nprobe ours is above in {better} of {settings_tried} comparisons, equal in {ties}.",
+        "",
+        "![recall against vectors compared](../benchmarks/results/ivf_recall.png)",
+        "",
+    ]
+    codes = [["vectors", "bytes", "trained by", "in, s", "squared error", "recall@10"]]
+    codes += [
+        [row["data"], str(row["bytes"]), row["trained by"], f"{row['seconds']:.2g}", f"{row['error']:.5g}",
+         f"{row['recall@10']:.3f}"]
+        for row in found["pq"]
+    ]  # fmt: skip
+    return [*lines, "Product quantisers, one byte for each part:", "", *markdown(codes)]
