@@ -57,6 +57,8 @@ def test_a_start_and_passes_of_ones_own(vectors):
 def test_what_is_not_offered_is_refused(vectors):
     with pytest.raises(ValueError, match="gpu is not offered"):
         Kmeans(16, 10, gpu=True)
+    with pytest.raises(TypeError, match="frozen_centroids"):
+        Kmeans(16, 10, frozen_centroids=True)
     with pytest.raises(ValueError, match="call train"):
         Kmeans(16, 10).assign(vectors)
     with pytest.raises(ValueError, match=r"shape \(n, 8\); got shape \(3000, 16\)"):
@@ -85,6 +87,9 @@ def test_any_ivf_index_of_faiss(vectors, form, metric):
     index.add(vectors)
     index.nprobe = 5
     assert (index.search(vectors[:50], 10)[1] >= 0).all()
+    if metric == faiss.METRIC_INNER_PRODUCT:
+        centroids = index.quantizer.reconstruct_n(0, 30)
+        np.testing.assert_allclose(np.linalg.norm(centroids, axis=1), 1.0, rtol=1e-5)
 
 
 def test_indexes_that_cannot_be_trained_so(vectors):
@@ -96,8 +101,13 @@ def test_indexes_that_cannot_be_trained_so(vectors):
         train_ivf(vectors, 7, index=faiss.index_factory(16, "IVF30,Flat"))
     with pytest.raises(ValueError, match="for 8 dimensions; X has 16"):
         train_ivf(vectors, index=faiss.index_factory(8, "IVF30,Flat"))
-    with pytest.raises(ValueError, match="behind a transform"):
-        train_ivf(vectors, index=faiss.index_factory(16, "PCA8,IVF30,Flat"))
+    for transform in ("PCA8", "OPQ4"):
+        with pytest.raises(ValueError, match="behind a transform"):
+            train_ivf(vectors, index=faiss.index_factory(16, f"{transform},IVF30,Flat"))
+    full = train_ivf(vectors, 20, random_state=0)
+    full.add(vectors)
+    with pytest.raises(ValueError, match="holds 3000 vectors already"):
+        train_ivf(vectors, index=full)
 
 
 # -------------------------------------------------------------------------------------------- PQ

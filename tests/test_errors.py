@@ -48,6 +48,8 @@ PARAMETERS = [
     ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1 or None; got 0"),
     ({"n_neighbors": 8, "engine": "exact"}, "n_neighbors=8 is for engine='neighbors'"),
     ({"polish": "full"}, "polish must be 'pass', 'assign' or None; got 'full'"),
+    ({"polish": "pass", "engine": "exact"}, "polish='pass' is a last look at all clusters"),
+    ({"n_neighbors": 8, "refine": "merge-split"}, "n_neighbors=8 asks for passes over the nearest"),
     ({"polish": "assign", "objective": "pairwise"}, "polish='assign' gives each sample its nearest centre"),
     ({"polish": "assign", "size_max": 20}, "polish='assign' gives each sample its nearest centre"),
     ({"engine": "neighbors", "refine": "merge-split"}, "refine='merge-split' ends in passes over all clusters"),

@@ -91,6 +91,25 @@ def test_passes_are_those_of_the_plain_twin(blobs, objective, rule, metric, kind
         states.renew_sq_composites(engine.state)
 
 
+@pytest.mark.parametrize(("d", "k"), [(1, 30), (3, 6), (8, 6), (40, 3)])
+def test_passes_of_large_clusters_and_of_few_dimensions(d, k):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(400, d))
+    engine = make_engine(X, rng.permutation(np.arange(400) % k), k)
+    for _ in range(3):
+        order = rng.permutation(400)
+        before, turns = engine.state.labels.copy(), engine.turns(order)
+        assert sum(engine.visit(order)) > 0
+        twin = states.build(engine.rows, before, k)
+        plain_pass(engine.rows, twin, engine_driver(), no_limits(k), *engine._lists, turns, engine._batch)
+        np.testing.assert_array_equal(engine.state.labels, twin.labels)
+        states.renew_sq_composites(engine.state)
+
+
+def engine_driver():
+    return driver_of("distortion", "l2", "hartigan")
+
+
 def test_turns_are_all_samples_cluster_by_cluster(blobs):
     labels = np.arange(len(blobs)) % 40
     engine = make_engine(blobs, labels, 40)
@@ -144,12 +163,13 @@ def test_lists_through_groups_miss_little(blobs, monkeypatch):
     assert 0.8 < shared < 1.0
 
 
-def test_with_fewer_clusters_than_places_all_are_in_the_list(blobs):
+@pytest.mark.parametrize("k", [1, 2, 7, 8, 60, 64])
+def test_with_fewer_clusters_than_places_all_are_in_the_list(blobs, k):
     rows = prepare(blobs, "l2")
-    state = states.build(rows, np.arange(len(blobs)) % 5, 5)
+    state = states.build(rows, np.arange(len(blobs)) % k, k)
     near = list_clusters(state, FAMILY, rows.dtype, 64, 1)
-    assert near.lists.shape == (5, 8)
-    assert all(set(near.lists[w, : near.filled[w]]) == set(range(5)) for w in range(5))
+    assert near.lists.shape == (k, -(-k // 8) * 8)
+    assert all(set(near.lists[w, : near.filled[w]]) == set(range(k)) for w in range(k))
 
 
 # -------------------------------------------------------------------------------------------- what changes nothing
@@ -186,12 +206,14 @@ def test_ends_as_low_as_the_exact_engine(cloud, objective, metric):
     assert (np.bincount(lists.labels_, minlength=100) > 0).all()
 
 
-def test_weights_are_repetitions(blobs):
-    weights = np.random.default_rng(0).integers(1, 4, len(blobs))
+def test_weights_pull(blobs):
+    """Rows of weight 0 pull nothing; a heavy row has a cluster near it."""
+    weights = np.ones(len(blobs))
+    weights[:600], weights[600] = 0.0, 1e4
     model = KSums(40, engine="neighbors", random_state=0).fit(blobs, sample_weight=weights)
-    repeated = np.repeat(np.arange(len(blobs)), weights)
-    assert model.distortion_ == pytest.approx(distortion(blobs[repeated], model.labels_[repeated]))
-    assert model.sizes_.sum() == weights.sum()
+    kept = KSums(40, engine="neighbors", random_state=0).fit(blobs[600:], sample_weight=weights[600:])
+    np.testing.assert_array_equal(model.labels_[600:], kept.labels_)
+    assert np.abs(model.cluster_centers_[model.labels_[600]] - blobs[600]).max() < 0.05
 
 
 def test_records_tell_how_many_comparisons_were_made(blobs):
@@ -218,6 +240,34 @@ def test_effort_makes_lists_longer_and_annealing_slower(blobs):
 def test_a_schedule_of_ones_own(blobs):
     model = KSums(60, engine="neighbors", rule=Annealed(start=3, passes=4), random_state=0).fit(blobs)
     assert [record.relaxation for record in model.history_ if record.stage == "annealing"] == [3.0, 2.5, 2.0, 1.5]
+
+
+def test_a_schedule_of_ones_own_at_the_lowest_effort(blobs):
+    model = KSums(60, engine="neighbors", rule=Annealed(passes=4), effort="low", random_state=0).fit(blobs)
+    assert sum(record.stage == "annealing" for record in model.history_) == 4
+
+
+def test_no_more_passes_than_allowed(blobs):
+    model = KSums(60, engine="neighbors", rule=Annealed(passes=4), effort=5.0, max_iter=5, random_state=0).fit(blobs)
+    assert model.n_iter_ <= 5
+
+
+def test_ctrl_c_keeps_the_best_so_far(blobs):
+    def interrupt(record):
+        if record.index == 3:
+            raise KeyboardInterrupt
+
+    with pytest.warns(match="interrupted after 3 passes"):
+        model = KSums(60, engine="neighbors", callbacks=[interrupt], random_state=0).fit(blobs)
+    assert not model.converged_
+    assert model.distortion_ <= min(record.objective for record in model.history_) * (1 + 1e-9)
+
+
+def test_a_length_is_enough_to_ask_for_lists(blobs):
+    asked = KSums(60, n_neighbors=16, random_state=0).fit(blobs)
+    np.testing.assert_array_equal(
+        asked.labels_, KSums(60, engine="neighbors", n_neighbors=16, random_state=0).fit(blobs).labels_
+    )
 
 
 def test_other_rules_are_not_annealed(blobs):
@@ -326,11 +376,11 @@ def test_polish_looks_at_all_clusters_once(blobs, polish, metric):
     assert [record.stage for record in model.history_].count("polish") == 1
 
 
-def test_polish_does_nothing_where_the_engine_is_exact(blobs):
-    plain = KSums(20, engine="exact", random_state=0).fit(blobs)
-    np.testing.assert_array_equal(
-        KSums(20, engine="exact", polish="pass", random_state=0).fit(blobs).labels_, plain.labels_
-    )
+def test_polish_of_a_rule_that_may_go_up_is_kept(cloud):
+    options = {"engine": "neighbors", "n_neighbors": 8, "rule": "released", "max_iter": 3, "random_state": 0}
+    model = KSums(100, polish="assign", **options).fit(cloud)
+    assert model.distortion_ == pytest.approx(model.history_[-1].objective)
+    assert model.distortion_ == pytest.approx(min(record.objective for record in model.history_))
 
 
 # -------------------------------------------------------------------------------------------- predict
@@ -341,7 +391,27 @@ def test_the_graph_finds_nearly_always_the_nearest(blobs, metric, dtype):
     model = KSums(300, engine="neighbors", metric=metric, effort="low", random_state=0).fit(X)
     exact, found = model.predict(X), model.predict(X, search="graph")
     assert (exact == found).mean() > 0.97
-    np.testing.assert_array_equal(found, model.predict(X, search="graph"))
+    one = KSums(300, n_threads=1).set_params(**{**model.get_params(), "n_threads": 1})
+    one.__dict__.update({name: value for name, value in vars(model).items() if name.endswith("_")})
+    np.testing.assert_array_equal(found, one.predict(X, search="graph"))
+
+
+def test_the_graph_under_cosine_does_not_look_at_lengths(blobs):
+    model = KSums(100, engine="neighbors", metric="cosine", effort="low", random_state=0).fit(blobs)
+    found = model.predict(blobs, search="graph")
+    for factor in (1e-6, 1e3):
+        np.testing.assert_array_equal(found, model.predict((blobs * factor), search="graph"))
+    blobs[:3] = 0
+    assert (model.predict(blobs, search="graph")[:3] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_graph_with_centres_twice(blobs, dtype):
+    model = KSums(40, random_state=0).fit(blobs.astype(dtype) * 1000)
+    model.cluster_centers_ = np.concatenate([model.cluster_centers_, model.cluster_centers_])
+    X = (blobs * 1000).astype(dtype)
+    exact, found = model.predict(X), model.predict(X, search="graph")
+    assert (exact % 40 == found % 40).mean() > 0.97
 
 
 def test_the_graph_of_few_centres(blobs):

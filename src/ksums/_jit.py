@@ -29,4 +29,5 @@ helper_reordering_inlined = njit(
 """Both."""
 
 helper_once = njit(inline="always", **_COMMON)
-"""A helper called in one place: put there before types are inferred, so that it is compiled once, not twice."""
+"""A helper called in one place of a kernel: put there before types are inferred, so that it is compiled once, not
+twice, and no tuples are passed."""

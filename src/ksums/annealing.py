@@ -18,7 +18,8 @@ class Annealed:
         Relaxation p of the first pass: a sample counts as p samples when it is asked whether it should leave or
         join a cluster, so that it moves more, also where the objective rises a little. p falls evenly to 1. Small
         clusters are relaxed less: by m/8 at most, with m samples, and at least by 1. None: m/8 for the mean number of
-        samples in a cluster (m/16 for many clusters in many dimensions), and at least 6.
+        samples in a cluster (m/16 for many clusters in many dimensions), and at least 6; with the engine
+        ``"neighbors"`` at least 4, but no more than falls by 1 in two passes.
     passes : int, default=None
         Number of passes in which p falls. None: as many as the level of ``effort`` allows, and no more than
         two fifths of ``max_iter``. For many clusters in many dimensions they are divided into three rounds, each

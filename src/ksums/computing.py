@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from itertools import chain, islice
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -55,15 +56,16 @@ def computing(n_threads: int | None) -> Iterator[int]:
 
 def in_order(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
     """``map`` on the threads of the present computation, a few items ahead; outside of one, on the present thread."""
-    threads = _threads.get()
-    if threads == 1:
-        yield from map(function, items)
+    threads, items = _threads.get(), iter(items)
+    first = list(islice(items, 2))
+    if threads == 1 or len(first) < 2:  # nothing to share: no threads are started
+        yield from map(function, chain(first, items))
         return
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[_Result]] = deque()
-        for item in items:
+        for item in chain(first, items):
             waiting.append(pool.submit(function, item))
-            if len(waiting) > 2 * threads:
+            if len(waiting) > threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

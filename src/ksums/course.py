@@ -51,7 +51,8 @@ class Course:
     def _first_labels(self) -> np.ndarray:
         plan = self.plan
         if isinstance(plan.init, str) and plan.init == "two-level":
-            labels = two_level_labels(self.rows, plan.k, plan.driver, self.rng, plan.n_threads, plan.deadline)
+            until = plan.deadline if plan.effort is None else min(plan.deadline, self.started + plan.effort.seconds)
+            labels = two_level_labels(self.rows, plan.k, plan.driver, self.rng, plan.n_threads, until)
             return labels if plan.limits is None else fit_into(self.rows, labels, plan.k, plan.limits, plan.n_threads)
         return first_labels(plan.init, self.rows, plan.k, plan.metric, plan.limits, self.rng, plan.n_threads)
 
@@ -73,11 +74,12 @@ class Course:
         if plan.annealed is not None and plan.annealed.passes is not None:
             most = min(plan.annealed.passes, plan.max_iter - 1)
         done = 0
-        for work in plan.effort.rounds:
+        for at, work in enumerate(plan.effort.rounds, start=1):
             done += work.annealing
+            asked = most * done // planned if planned else most * at // len(plan.effort.rounds)
             already = sum(record.stage == "annealing" for record in self.run.records)
             left = plan.max_iter - passes_of(self.run.records)
-            yield work._replace(annealing=max(0, min(most * done // max(planned, 1) - already, left)))
+            yield work._replace(annealing=max(0, min(asked - already, left)))
 
     def anneal(self, annealed: Annealed, passes: int) -> None:
         """Passes with falling relaxation; then on from the best state seen, be it the first one."""
@@ -150,7 +152,7 @@ class Course:
             return 0
         if checks.switched_on():
             checks.check_state(self.rows, state, self.plan.limits)
-        run.state, self.engine, run.best = state, None, self.plan.driver.value(state)
+        run.state, self.engine, run.best, run.best_labels = state, None, self.plan.driver.value(state), None
         return moves
 
     def _counted_parts(

@@ -44,7 +44,7 @@ def exchange_pass(
     lightest = 1.0 if rows.weights is None else float(rows.weights[rows.pulling].min())
     if (state.sizes + lightest <= limits.high).all() and (state.sizes - lightest >= limits.low).all():
         return 0  # everybody is free to move
-    wishes = _wishes(rows, state, driver, lists)
+    wishes = _wishes(rows, state, driver, lists, deadline)
     weights = rows.weights_of(wishes.eager)
     moved = 0
     for i, weight, dst, gain, j, partner_gain in zip(
@@ -60,7 +60,8 @@ def exchange_pass(
     return moved
 
 
-def _wishes(rows: Rows, state: ClusterState, driver: Driver, lists: np.ndarray | None) -> Wishes:
+def _wishes(rows: Rows, state: ClusterState, driver: Driver, lists: np.ndarray | None, deadline: float) -> Wishes:
+    """After the deadline no more are looked for."""
     k = len(state.sizes)
     order = np.argsort(state.labels[rows.pulling], kind="stable")
     members = np.split(rows.pulling[order], np.cumsum(state.counts)[:-1])
@@ -68,8 +69,14 @@ def _wishes(rows: Rows, state: ClusterState, driver: Driver, lists: np.ndarray |
     if lists is None:
         looks = ((ids, np.arange(k)) for ids in rows.blocks_of(rows.pulling, k))
     else:
-        looks = ((ids, np.unique(near)) for ids, near in zip(members, lists, strict=True))
+        looks = (
+            (ids, clusters)
+            for own, clusters in zip(members, map(np.unique, lists), strict=True)
+            for ids in rows.blocks_of(own, len(clusters))
+        )
     for ids, clusters in looks:
+        if time.perf_counter() > deadline:
+            break
         gains = _gains(rows, state, driver, ids, clusters)
         target[ids], gain[ids] = clusters[gains.argmax(axis=1)], gains.max(axis=1)
     eager = np.flatnonzero(gain > 0)
@@ -79,6 +86,8 @@ def _wishes(rows: Rows, state: ClusterState, driver: Driver, lists: np.ndarray |
     partner, partner_gain = np.full(len(wanted), -1), np.full(len(wanted), -np.inf)
     bounds = np.searchsorted(wanted, np.arange(k + 1) * k)
     for r in np.flatnonzero(np.diff(bounds)):
+        if time.perf_counter() > deadline:
+            break
         pairs = np.arange(bounds[r], bounds[r + 1])
         sources = wanted[pairs] - r * k
         clusters = np.sort(np.append(sources, r))

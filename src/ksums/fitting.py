@@ -34,7 +34,8 @@ def fit(rows: Rows, plan: Plan, seeds: list[int], listener: Listener) -> Run:
                 raise
             best.interrupted = True
             break
-        if stop or run.interrupted or time.perf_counter() > plan.deadline:
+        to_begin = run.records[0].seconds if run.records else 0.0  # what a start takes is not cut short
+        if stop or run.interrupted or time.perf_counter() + to_begin > plan.deadline:
             best.interrupted |= run.interrupted
             break
     assert best is not None

@@ -12,6 +12,7 @@ from ksums.drivers import Driver
 from ksums.effort import LONGER_LISTS
 from ksums.engines import Engine, ListingEngine, exact_engine, nearest_centres
 from ksums.exchange import exchange_pass
+from ksums.history import passes_of
 from ksums.plan import Listener, Plan
 from ksums.rows import Rows
 from ksums.seeding import centres_of, fill_empty
@@ -47,6 +48,7 @@ class ListCourse(Course):
             self.settle(1)  # makes the lists, and reads the rows for the first time
             began = time.perf_counter()
             self.settle(1)
+            passes = min(passes, self.plan.max_iter - passes_of(self.run.records))
             self.most, self.each = passes, time.perf_counter() - began
             passes = self._plan()
         start = annealed.start_for(len(self.rows.pulling) / self.plan.k, least=_LEAST_START)
@@ -101,7 +103,7 @@ class ListCourse(Course):
             converged = run.converged
             self.engine = exact_engine(self.rows, run.state, plan.driver, self.limits, plan.n_threads)
             self._pass(plan.driver, "polish")
-            run.converged = converged
+            run.converged = converged and not self.stopped
             return
         self.listener.pass_begins()
         moves = self._take(self._assigned())

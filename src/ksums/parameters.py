@@ -155,6 +155,16 @@ def _check_lists(name: str, parameters: Mapping[str, Any]) -> None:
             f"{name}: n_neighbors={n_neighbors} is for engine='neighbors'; with engine={engine!r} each sample looks at "
             "all clusters. Take engine='neighbors', or leave n_neighbors=None."
         )
+    if engine in ("exact", "reference") and polish is not None:
+        raise ValueError(
+            f"{name}: polish={polish!r} is a last look at all clusters, which engine={engine!r} always has; leave "
+            "polish=None."
+        )
+    if n_neighbors is not None and parameters["refine"] == "merge-split":
+        raise ValueError(
+            f"{name}: refine='merge-split' ends in passes over all clusters, n_neighbors={n_neighbors} asks for passes "
+            "over the nearest; take one of them."
+        )
     if engine == "neighbors" and parameters["refine"] == "merge-split":
         raise ValueError(
             f"{name}: refine='merge-split' ends in passes over all clusters, which engine='neighbors' has not; take "

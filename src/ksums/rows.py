@@ -185,6 +185,16 @@ def prepare_for(X: Matrix, centres: np.ndarray, metric: str) -> tuple[Rows, np.n
     return rows, *place_centres(centres, rows, metric)
 
 
+def rows_and_centres(X: Matrix, centres: np.ndarray, metric: str) -> tuple[Rows, np.ndarray, np.ndarray]:
+    """Dense rows and centres as the method sees them, with what |x − C|² takes: under cosine both of unit length."""
+    if metric == "cosine":
+        rows = prepare(X, metric)
+        placed, _ = place_centres(centres, rows, metric)
+        return rows, placed, np.ones(len(centres))
+    rows, placed, squares = prepare_for(X, centres, metric)
+    return replace(rows, sq_norms=sq_norms_of(rows, rows.pulling)), placed, squares
+
+
 def place_centres(centres: np.ndarray, rows: Rows, metric: str) -> tuple[np.ndarray, np.ndarray]:
     """Centres from the space of the data to that of the finished rows, and their squared norms.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -98,52 +98,57 @@ class _Movers:
         self.centres = state.composites / state.sizes[:, None]
         self.squares = np.einsum("rt,rt->r", self.centres, self.centres)
         order = np.argsort(state.labels[rows.pulling], kind="stable")
-        members = np.split(rows.pulling[order], np.cumsum(state.counts)[:-1])
-        self.members = {r: set(ids.tolist()) for r, ids in enumerate(members)}
+        self.members = np.split(rows.pulling[order], np.cumsum(state.counts)[:-1])
 
     def empty(self, src: int) -> None:
         """Rows leave, those first to which another cluster is nearly as good, until the rest is not too much."""
         state, limits = self.state, self.limits
-        for targets in (self.lists[src, 1:], np.arange(len(state.sizes))):
-            targets = targets[(targets != src) & (state.sizes[targets] < limits.high[targets])]
-            if len(targets) == 0 or state.sizes[src] <= limits.high[src]:
-                continue
-            ids = np.array(sorted(self.members[src]))
-            costs = self._costs(ids, targets)
-            losses = costs - self._costs(ids, np.array([src]))
+        for near in self._nearest(src, lambda clusters: state.sizes[clusters] < limits.high[clusters]):
+            ids = self.members[src]
+            ids = ids[state.labels[ids] == src]
+            losses = self._costs(ids, near) - self._costs(ids, np.array([src]))
             for at in np.argsort(losses, axis=None, kind="stable"):
-                i, dst = int(ids[at // len(targets)]), int(targets[at % len(targets)])
                 if state.sizes[src] <= limits.high[src]:
-                    break
-                self._move(i, src, dst)
+                    return
+                self._move(int(ids[at // len(near)]), src, int(near[at % len(near)]))
 
     def fill(self, dst: int) -> None:
         """The nearest rows of clusters that can spare them come, until they are enough."""
         state, limits = self.state, self.limits
-        for sources in (self.lists[dst, 1:], np.arange(len(state.sizes))):
-            sources = sources[(sources != dst) & (state.sizes[sources] > limits.low[sources])]
-            if len(sources) == 0 or state.sizes[dst] >= limits.low[dst]:
-                continue
-            ids = np.array(sorted(set().union(*(self.members[int(r)] for r in sources))))
+        for near in self._nearest(dst, lambda clusters: state.sizes[clusters] > limits.low[clusters]):
+            ids = np.concatenate([self.members[r] for r in near])
             losses = self._costs(ids, np.array([dst]))[:, 0]
             for at in np.argsort(losses, kind="stable"):
                 if state.sizes[dst] >= limits.low[dst]:
-                    break
+                    return
                 self._move(int(ids[at]), int(state.labels[ids[at]]), dst)
 
+    def _nearest(self, r: int, suits: Callable[[np.ndarray], np.ndarray]) -> Iterator[np.ndarray]:
+        """Clusters that suit: of the list of r, then some of the nearest of all, as long as there are any."""
+        near = self.lists[r]
+        while len(near):
+            near = near[(near != r) & suits(near)]
+            if len(near):
+                yield near
+            others = np.flatnonzero(suits(np.arange(len(self.squares))))
+            others = others[others != r]
+            distances = self.squares[others] - 2 * (self.centres[others] @ self.centres[r])
+            near = others[np.argsort(distances, kind="stable")[:_LIST]]
+
     def _costs(self, ids: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-        return self.squares[clusters] - 2 * (self.rows.read(ids, np.float64) @ self.centres[clusters].T)
+        parts = self.rows.blocks_of(ids, len(clusters))
+        products = [self.rows.read(part, np.float64) @ self.centres[clusters].T for part in parts]
+        return self.squares[clusters] - 2 * np.concatenate(products)
 
     def _move(self, i: int, src: int, dst: int) -> None:
-        """If the row is still there, and neither cluster is worse off for it than it may be."""
+        """If the row may go, and neither cluster is worse off for it than it may be."""
         state, limits = self.state, self.limits
         weight = 1.0 if self.rows.weights is None else float(self.rows.weights[i])
         too_few = state.sizes[src] - weight < min(limits.low[src], state.sizes[src]) or state.counts[src] == 1
-        if state.labels[i] != src or too_few or state.sizes[dst] + weight > limits.high[dst]:
+        if src == dst or state.labels[i] != src or too_few or state.sizes[dst] + weight > limits.high[dst]:
             return
         state.labels[i] = dst
         for cluster, sign in ((src, -1), (dst, 1)):
             state.sizes[cluster] += sign * weight
             state.counts[cluster] += sign
-        self.members[src].discard(i)
-        self.members[dst].add(i)
+        self.members[dst] = np.append(self.members[dst], i)

@@ -27,6 +27,7 @@ from ksums.state import no_limits
 _SAMPLE = 200  # rows for each coarse cluster
 _LEAST_MEMBERS = 3  # rows for each cluster in a cell, among those that join first
 _SHARE_OF_TIME = 0.4  # that step 3 may take of what is left
+_UNEVEN = 8  # times the work of a cell among equals: such a one is itself divided into coarse clusters
 
 
 class _Schedule(NamedTuple):
@@ -53,18 +54,23 @@ def two_level_labels(
     seeds = rng.integers(2**63, size=len(cells))
 
     def fill(c: int, schedule: _Schedule = _FINE) -> None:
-        own = _cluster(part_of(rows, cells[c]), int(shares[c]), driver, schedule, np.random.default_rng(seeds[c]))
+        part, own_rng = part_of(rows, cells[c]), np.random.default_rng(seeds[c])
+        if work[c] > _UNEVEN * len(rows.pulling) and len(cells[c]) < len(rows.pulling):
+            own = two_level_labels(part, int(shares[c]), driver, own_rng, 1, deadline)
+        else:
+            own = _cluster(part, int(shares[c]), driver, schedule, own_rng)
         labels[cells[c]] = firsts[c] + own
 
-    work = [len(cell) * int(share) for cell, share in zip(cells, shares, strict=True)]
+    work = [len(cell) * int(share) for cell, share in zip(cells, shares, strict=True)]  # n each, if all are alike
     largest_first = np.argsort(work, kind="stable")[::-1].tolist()
-    fill(largest_first[-1], _IN_HASTE)  # compiles, if need be, before there are threads
+    middle = largest_first[len(largest_first) // 2]
+    fill(middle, _IN_HASTE)  # compiles, if need be, before there are threads and before it is timed
     began = time.perf_counter()
-    fill(largest_first[0])
-    took = (time.perf_counter() - began) * sum(work) / work[largest_first[0]] / n_threads
+    fill(middle)
+    took = (time.perf_counter() - began) * sum(work) / work[middle] / n_threads
     schedule = _FINE if took <= _SHARE_OF_TIME * (deadline - began) else _IN_HASTE
     with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(lambda c: fill(c, schedule), largest_first[1:]))
+        list(pool.map(lambda c: fill(c, schedule), [c for c in largest_first if c != middle]))
     return labels
 
 
@@ -97,10 +103,13 @@ def _shares(rows: Rows, cells: list[np.ndarray], k: int, driver: Driver) -> np.n
     wanted = wanted + 1e-9 * (wanted.sum() + 1.0) * most / most.sum()  # some order where all is zero
     shares = np.clip(np.floor(wanted / wanted.sum() * k).astype(np.int64), 1, most)
     while (missing := k - int(shares.sum())) != 0:
-        step = 1 if missing > 0 else -1
         free = np.flatnonzero(shares < most if missing > 0 else shares > 1)
-        urgency = step * (wanted[free] / wanted.sum() * k - shares[free])
-        shares[free[np.argsort(-urgency, kind="stable")[: abs(missing)]]] += step
+        more = np.trunc(missing * wanted[free] / wanted[free].sum()).astype(np.int64)
+        if not more.any():  # fewer than there are cells: to those that are furthest from what they want
+            step = 1 if missing > 0 else -1
+            urgency = step * (wanted[free] / wanted.sum() * k - shares[free])
+            more[np.argsort(-urgency, kind="stable")[: abs(missing)]] = step
+        shares[free] = np.clip(shares[free] + more, 1, most[free])
     return shares
 
 

@@ -40,6 +40,8 @@ def check_dense(estimator: Any, X: Matrix) -> None:
                 "dimensions first (for example with sklearn.decomposition.TruncatedSVD), or pass X.toarray() if that "
                 "fits into memory."
             )
+    if estimator.n_neighbors is not None:
+        raise ValueError(f"{name}: n_neighbors is not offered for sparse X; leave n_neighbors=None.")
     if estimator.refine == "merge-split":
         raise ValueError(
             f"{name}: refine='merge-split' is not offered for sparse X; leave refine='auto', raise "

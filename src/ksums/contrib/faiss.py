@@ -11,7 +11,6 @@ Needs the extra ``ksums[faiss]``. Nothing is subsampled unless told so.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     import faiss as faiss_module
 
 _MANY = 128  # centroids
-_REFUSED = ("gpu", "int_centroids", "update_index", "min_points_per_centroid", "decode_block_size")
+_REFUSED = ("gpu", "int_centroids", "update_index", "decode_block_size")
 
 
 def _faiss() -> Any:
@@ -44,6 +43,15 @@ def _vectors(X: Any, d: int | None = None) -> np.ndarray:
 def _model(k: int, options: dict[str, Any]) -> KSums:
     """Quantisers are wanted soon: lists of nearest clusters also where ``KSums`` by itself would look at all."""
     return KSums(k, **{"engine": "neighbors" if k >= _MANY else "auto", **options})
+
+
+def _centroids(model: KSums, unit: bool) -> np.ndarray:
+    """As faiss wants them; of unit length where cells are found by inner product."""
+    centroids = model.cluster_centers_.astype(np.float32)
+    if unit:
+        lengths = np.linalg.norm(centroids, axis=1, keepdims=True)
+        centroids = centroids / np.where(lengths > 0, lengths, np.float32(1))
+    return centroids
 
 
 def _flat(centroids: np.ndarray, inner_product: bool) -> Any:
@@ -81,6 +89,7 @@ class Kmeans:
     obj : ndarray
         Sum of squared distances after each pass.
     iteration_stats : list of dict
+        ``obj`` and ``time`` of each pass, from the start.
     index : faiss.IndexFlat
         Of the centroids.
     model : KSums
@@ -103,6 +112,7 @@ class Kmeans:
         for name in _REFUSED:
             if options.pop(name, None):
                 raise ValueError(f"Kmeans: {name} is not offered; leave it out, or take faiss.Kmeans.")
+        options.pop("min_points_per_centroid", None)  # below which faiss would warn
         self.d, self.k, self.max_points_per_centroid = d, k, max_points_per_centroid
         self.spherical, self.seed = spherical, seed
         self.options = {
@@ -115,11 +125,13 @@ class Kmeans:
         }
         if niter is not None:
             self.options["max_iter"] = niter
+        self.model = _model(k, self.options)  # names that it does not know are refused here
         self.centroids: np.ndarray | None = None
         self.index: faiss_module.IndexFlat | None = None
 
     def train(self, x: Any, weights: Any = None, init_centroids: Any = None) -> float:
-        """Find the centroids; returns the sum of squared distances of the rows used to them."""
+        """Find the centroids; returns the sum of squared distances of the rows used to the means of their clusters
+        (for spherical centroids: of the rows scaled to unit length)."""
         x = _vectors(x, self.d)
         weights = None if weights is None else np.asarray(weights)
         if self.max_points_per_centroid is not None and len(x) > self.max_points_per_centroid * self.k:
@@ -127,26 +139,11 @@ class Kmeans:
             chosen = np.sort(rng.choice(len(x), self.max_points_per_centroid * self.k, replace=False))
             x, weights = x[chosen], None if weights is None else weights[chosen]
         options = self.options if init_centroids is None else {**self.options, "init": np.asarray(init_centroids)}
-        started = time.perf_counter()
         model = self.model = _model(self.k, options).fit(x, sample_weight=weights)
-        seconds = time.perf_counter() - started
-        self.centroids = model.cluster_centers_.astype(np.float32)
-        if self.spherical:
-            lengths = np.linalg.norm(self.centroids, axis=1, keepdims=True)
-            self.centroids = self.centroids / np.where(lengths > 0, lengths, 1.0)
+        self.centroids = _centroids(model, unit=self.spherical)
         total = float(model.sizes_.sum())
         self.obj = np.array([record.distortion * total for record in model.history_])
-        self.iteration_stats = [
-            {
-                "obj": record.distortion * total,
-                "time": record.seconds,
-                "time_search": record.seconds,
-                "imbalance_factor": self.k * float(np.square(model.sizes_ / total).sum()),
-                "nsplit": 0,
-            }
-            for record in model.history_
-        ]
-        self.seconds = seconds
+        self.iteration_stats = [{"obj": r.distortion * total, "time": r.seconds} for r in model.history_]
         self.index = _flat(self.centroids, self.spherical)
         return float(model.inertia_)
 
@@ -171,8 +168,9 @@ def train_ivf(X: Any, nlist: int | None = None, *, index: Any = None, **options:
         To be trained, for example ``faiss.index_factory(d, "IVF4096,PQ16")``: its coarse quantiser gets the centroids,
         and what else it has (codes of residuals) is trained by faiss. None: a new ``IndexIVFFlat``.
     **options
-        Parameters of :class:`ksums.KSums`. ``engine`` is ``"neighbors"`` unless given, and for an index by inner
-        product ``metric`` is ``"cosine"``.
+        Parameters of :class:`ksums.KSums`. From 128 cells on ``engine`` is ``"neighbors"`` unless given, and for an
+        index by inner product ``metric`` is ``"cosine"``. Vectors go to the cell of the nearest centroid: size limits
+        make cells more even, but are not kept to the letter.
 
     Returns
     -------
@@ -185,22 +183,26 @@ def train_ivf(X: Any, nlist: int | None = None, *, index: Any = None, **options:
         if nlist is None:
             raise ValueError("train_ivf: give nlist, the number of cells, or an index of faiss to be trained.")
         index = faiss.IndexIVFFlat(faiss.IndexFlatL2(X.shape[1]), X.shape[1], nlist)
+    if index.d != X.shape[1]:
+        raise ValueError(f"train_ivf: the index is for {index.d} dimensions; X has {X.shape[1]}.")
+    if isinstance(faiss.downcast_index(index), faiss.IndexPreTransform):
+        raise ValueError("train_ivf: an index behind a transform (OPQ, PCA) is not offered; transform X first.")
     ivf = faiss.try_extract_index_ivf(index)
     if ivf is None or not isinstance(faiss.downcast_index(ivf.quantizer), faiss.IndexFlat):
         raise ValueError(
             f"train_ivf: index must be an IVF index of faiss with a flat coarse quantiser; got {type(index).__name__}. "
             'Take faiss.index_factory(d, "IVF4096,Flat") or the like.'
         )
-    if ivf is not index and ivf.d != X.shape[1]:
-        raise ValueError("train_ivf: an index behind a transform (OPQ, PCA) is not offered; transform X first.")
-    if index.d != X.shape[1]:
-        raise ValueError(f"train_ivf: the index is for {index.d} dimensions; X has {X.shape[1]}.")
     if nlist is not None and nlist != ivf.nlist:
         raise ValueError(f"train_ivf: nlist={nlist}, but the index has {ivf.nlist} cells; leave nlist out.")
+    if index.ntotal:
+        raise ValueError(f"train_ivf: the index holds {index.ntotal} vectors already; train it while it is empty.")
+    if ivf.metric_type not in (faiss.METRIC_L2, faiss.METRIC_INNER_PRODUCT):
+        raise ValueError("train_ivf: the index must be by METRIC_L2 or METRIC_INNER_PRODUCT.")
     inner_product = ivf.metric_type == faiss.METRIC_INNER_PRODUCT
     model = _model(int(ivf.nlist), {"metric": "cosine" if inner_product else "l2", **options}).fit(X)
     ivf.quantizer.reset()
-    ivf.quantizer.add(model.cluster_centers_.astype(np.float32))
+    ivf.quantizer.add(_centroids(model, unit=model.metric == "cosine"))
     index.train(X)  # finds the quantiser trained, and trains the rest
     return index
 
@@ -233,6 +235,8 @@ def train_pq(X: Any, m: int, nbits: int = 8, *, effort: str | float = "default",
         raise ValueError(f"train_pq: m={m} does not divide the {d} dimensions of X; take a divisor of {d}.")
     if not 1 <= nbits <= 16:
         raise ValueError(f"train_pq: nbits must be 1 … 16; got {nbits}.")
+    if options.get("metric", "l2") != "l2":
+        raise ValueError("train_pq: codes are by squared distance; leave metric out.")
     index = faiss.IndexPQ(d, m, nbits)
     parts = X.reshape(len(X), m, d // m)
     books = [

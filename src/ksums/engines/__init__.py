@@ -1,4 +1,4 @@
-"""Engines: one pass over the data, each sample offered to all clusters."""
+"""Engines: one pass over the data, each sample offered to all clusters, or to those nearest to its own."""
 
 from __future__ import annotations
 
@@ -98,13 +98,11 @@ def nearest_centres(
     return nearest.nearest_centres(rows, ids, centres, sq_centres, n_threads)
 
 
-def walk_to_nearest(
-    rows: Rows, ids: np.ndarray, centres: np.ndarray, sq_centres: np.ndarray, n_threads: int
-) -> np.ndarray:
-    """The same through the graph of nearest centres: nearly always right, and with many centres much faster."""
+def walk_to_nearest(rows: Rows, centres: np.ndarray, squares: np.ndarray, n_threads: int) -> np.ndarray:
+    """The nearest centre of each row that pulls, nearly always, through the graph of nearest centres."""
     from ksums.engines import graph
 
-    return graph.walk_to_nearest(rows, ids, centres, sq_centres, n_threads)
+    return graph.walk_to_nearest(rows, centres, squares, n_threads)
 
 
 def list_clusters(state: ClusterState, kind: int, dtype: np.dtype, length: int, n_threads: int) -> Neighbours:

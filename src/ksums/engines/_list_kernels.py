@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ksums._jit import helper, helper_once, kernel
-from ksums.engines._neighbour_kernels import score_eight
+from ksums.engines._neighbour_kernels import score_some
 from ksums.engines._threads import PIECE, close, finish_piece, is_closed, next_piece, open_round, pause, wait_for_round
 from ksums.engines._vectors import CLUSTERS, VECTORS, count_within, pack_panel, tile_minimum_all
 
-_TILE = 8
-_HALVINGS = 30
-_GRAIN = np.float32(1e-6)
+_TILE = 8  # scores of which only the least is looked at first
+_HALVINGS = 30  # at most: by then a bound is as narrow as float32 can tell
+_GRAIN = np.float32(1e-6)  # relative: so that a bound also rises where all scores so far are equal
 CHUNK = 1024
 """Candidates scored at a time: their scores stay in the second-level cache."""
 
@@ -219,7 +219,7 @@ def _list_panel(
     while candidates > 0:
         tiles = -(-candidates // _TILE)
         for place in range(0, tiles * _TILE, CLUSTERS):
-            score_eight(np.int64(VECTORS), panel, centres, own, sq_norms, ids, place, scores[place:])
+            score_some(np.int64(VECTORS), panel, centres, own, sq_norms, ids, place, scores[place:])
         for lane in range(count):
             itself = first + lane - groups.starts[g] - done  # its own group is the first one looked into
             if 0 <= itself < candidates:

@@ -40,7 +40,7 @@ from ksums.engines._vectors import (
     prefetch_row,
 )
 
-_AHEAD = 6
+_AHEAD = 6  # rows: so far ahead of its turn is asked for what a move will touch, which takes that long to come
 
 
 class Visit(NamedTuple):
@@ -79,7 +79,7 @@ class ListWork(NamedTuple):
 
 
 @helper
-def score_eight(
+def score_some(
     vectors,  # IN   vectors of the panel that are in use, the last ones
     panel,  # IN   (d, width)
     composites,  # IN   (k, d)
@@ -195,24 +195,24 @@ def _propose(
             sq_norms[skipped + lane], weights[skipped + lane] = block.sq_norms[row], block.weights[row]
         for lane in range(width):
             best[lane] = np.inf
-        score_eight(vectors, panel, fast.composites, coefficients, sq_norms, ids, np.int64(0), scores)
-        for j in range(count):  # the bound takes the place of the product
+        score_some(vectors, panel, fast.composites, coefficients, sq_norms, ids, np.int64(0), scores)
+        for j in range(count):
             row = visit.members[first + j]
             weight, sq_norm = block.exact_weights[row], block.exact_sq_norms[row]
             product = np.float64(scores[0, skipped + j])
             bounds[j] = bound_in(rule, n, m, norm_sum, composite_sq, sq_norm, weight, product)
         if affine:
-            _best_of_scores(scores, 1, 0, best, places)
+            _best_of_scores(scores, np.int64(1), np.int64(0), best, places)
             _best_of_rest(vectors, panel, fast.composites, coefficients, sq_norms, ids, length, best, places)
         else:
             for at in range(0, length, CLUSTERS):
                 if at > 0:
-                    score_eight(vectors, panel, fast.composites, coefficients, sq_norms, ids, at, scores)
-                start = 1 if at == 0 else 0
-                for j in range(start, CLUSTERS):
+                    score_some(vectors, panel, fast.composites, coefficients, sq_norms, ids, at, scores)
+                others = np.int64(1) if at == 0 else np.int64(0)  # the first of the list is the cluster itself
+                for j in range(others, CLUSTERS):
                     if at + j < filled:
                         finish_score(rule, state, fast, limits, ids[at + j], weights, sq_norms, np.int64(0), scores[j])
-                _best_of_scores(scores, start, at, best, places)
+                _best_of_scores(scores, others, at, best, places)
         for j in range(count):
             lane = skipped + j
             visit.targets[first + j] = np.int32(ids[places[lane]]) if best[lane] < bounds[j] else np.int32(-1)

@@ -1,11 +1,12 @@
-"""Explicit vectors for the three inner loops that LLVM does not vectorise well by itself.
+"""Explicit vectors for the few inner loops that LLVM does not vectorise well by itself.
 
-Everything else in this package is plain Numba. Three loops are not, because they were measured to be worth
+Everything else in this package is plain Numba. These loops are not, because they were measured to be worth
 it (``benchmarks/exact_pass.py`` prints both): the affine scores of a panel of samples for a few composites,
 which must keep its accumulators in registers to reach the speed of a matrix product, the minimum of a tile of
-such scores, and the transposition that makes a panel. Their plain twin is the whole of ``_direct_kernels.py``:
-a dot product is one chain of fused multiply-adds over the dimensions, in order, here and there, so both give
-the same bits.
+such scores (or of those of a list, where they need not be kept), how many are below a bound, and the
+transposition that makes a panel. Their plain twin is the whole of ``_direct_kernels.py``: a dot product is one
+chain of fused multiply-adds over the dimensions, in order, here and there, so both give the same bits. That of
+the lists is in ``tests/test_neighbours.py``.
 
 A panel is a group of samples, transposed: ``panel[t, lane]`` is coordinate ``t`` of sample ``lane``. It is
 ``VECTORS`` hardware vectors wide, so that one composite coordinate, broadcast, serves them all:

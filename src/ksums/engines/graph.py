@@ -21,33 +21,36 @@ from ksums.state import ClusterState, no_limits
 
 _AROUND = 512  # centres compared at first,
 _LENGTH = 128  # and in each further step
+_MOST_STEPS = 100  # far more than any row takes
 _AT_A_TIME = 1 << 28  # bytes of rows: of these a copy is made
 
 _NEAREST = Driver("distortion", FAMILY, 0.0, 0.0)
 
 
-def walk_to_nearest(
-    rows: Rows, ids: np.ndarray, centres: np.ndarray, sq_centres: np.ndarray, n_threads: int
-) -> np.ndarray:
-    """For each of the rows a centre of less ``sq_centres − 2 x·C`` than all its neighbours."""
+def walk_to_nearest(rows: Rows, centres: np.ndarray, squares: np.ndarray, n_threads: int) -> np.ndarray:
+    """For each of the rows that pull a centre with less |x − C|² than all its neighbours; 0 for the others.
+
+    ``squares`` are those of the centres; under cosine rows and centres have unit length, and all of them are 1.
+    """
     k = len(centres)
     centres = centres.astype(np.float64)
-    squares = np.einsum("rt,rt->r", centres, centres)  # under cosine all are 1, so the order is the same
     labels = np.zeros(rows.n, np.int32)
     state = ClusterState(labels, centres, np.ones(k), np.full(k, 2), squares, squares)
     finder = NeighbourLists(rows.dtype, n_threads)
     lists = finder.make(state, FAMILY, _LENGTH)
     means, middle = _groups(centres, finder.group_of)
     around = _around(centres, squares, middle)
+    ids = rows.pulling
     labels[ids] = middle[nearest_centres(rows, ids, means, np.einsum("gt,gt->g", means, means), n_threads)]
-    here = replace(rows, sq_norms=np.zeros(rows.n))
     length = max(1, _AT_A_TIME // (rows.d * rows.dtype.itemsize))
     for first in range(0, len(ids), length):
         walking, near = ids[first : first + length], around
-        while len(walking):
-            engine = NeighbourEngine(replace(here, pulling=walking), state, _NEAREST, no_limits(k), n_threads)
+        for _ in range(_MOST_STEPS):
+            if len(walking) == 0:
+                break
+            engine = NeighbourEngine(replace(rows, pulling=walking), state, _NEAREST, no_limits(k), n_threads)
             walking, near = engine.step(near), lists
-    return labels[ids]
+    return labels
 
 
 def _groups(centres: np.ndarray, group_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -66,8 +69,10 @@ def _around(centres: np.ndarray, squares: np.ndarray, middle: np.ndarray) -> Nei
     length = -(-min(_AROUND, k) // 8) * 8
     near = Neighbours(np.zeros((k, length), np.int32), np.ones(k, np.int32))
     distances = squares - 2 * centres[middle] @ centres.T
-    distances[np.arange(len(middle)), middle] = -np.inf  # each is the first in its own list
-    chosen = np.argsort(distances, axis=1, kind="stable")[:, : min(length, k)]
-    near.lists[middle, : chosen.shape[1]] = chosen
-    near.filled[middle] = chosen.shape[1]
+    distances[np.arange(len(middle)), middle] = np.inf
+    near.lists[middle, 0] = middle  # each is the first in its own list
+    if k > 1:
+        others = min(length, k) - 1
+        near.lists[middle, 1 : others + 1] = np.argpartition(distances, others - 1, axis=1)[:, :others]
+        near.filled[middle] = others + 1
     return near

@@ -57,7 +57,7 @@ class NeighbourLists:
             np.zeros(threads, np.int64),
         )
         neighbours = Neighbours(np.empty((k, length), np.int32), np.empty(k, np.int32))
-        nearest = length - round(_WAYS_BACK * length)
+        nearest = length if length >= k else length - round(_WAYS_BACK * length)
         nothing = groups._replace(panel_group=groups.panel_group[:0])  # compiles, if need be, before there are threads
         share(None, 1, nearest_lists, centres, sq_centres, coefficients, nothing, space, nearest, neighbours)
         with thread_pool(threads, 2.0 * k * min(k, _CANDIDATES) * centres.shape[1]) as pool:

@@ -32,7 +32,7 @@ def check_callbacks(name: str, callbacks: Any) -> tuple[list[FitCallback], list[
 
 
 class Listening:
-    """A ``fitting.Listener`` that passes on to everybody; used as a context manager around the fit.
+    """A ``plan.Listener`` that passes on to everybody; used as a context manager around the fit.
 
     To scikit-learn's callbacks a fit is a task with a subtask for each pass, or for each of several runs.
     ``passes`` is the most there can be in a run.

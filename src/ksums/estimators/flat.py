@@ -13,7 +13,7 @@ from ksums.engines import ENGINES, walk_to_nearest
 from ksums.estimators._base import Clusterer, Task
 from ksums.fitting import fit, most_records
 from ksums.plan import Plan, Run
-from ksums.rows import Rows, prepare_for
+from ksums.rows import Rows, rows_and_centres
 from ksums.size_limits import limits_for
 from ksums.typing import Matrix
 
@@ -75,7 +75,7 @@ class KSums(Clusterer):
         copy of the rows. For
         ``objective="distortion"`` with l2 (or cosine and ``rule="hartigan"``), dense rows, and the rules
         ``"annealed"`` and ``"hartigan"``; elsewhere it is not offered. ``"auto"``: wherever it is offered, the rule
-        is annealed, and the copy takes no more than 256 MB.
+        is annealed, the engine looks at all clusters, and the copy takes no more than 256 MB.
 
     effort : {"low", "default", "high"} or float, default="default"
         How much annealing and search there is; with the engine ``"neighbors"``, how much annealing and how long the
@@ -108,16 +108,20 @@ class KSums(Clusterer):
         sample looks only at the clusters nearest to its own, so that a pass takes n·L steps instead of n·k, with L the
         length of the lists. ``"auto"`` takes it from k = 2000 on, and from k = 500 on where n·k·d is 10 billion or
         more, for the annealed rule on dense rows, unless a merge–split search is asked for: there it ends up to one
-        per cent higher than search and annealing over all clusters, in a tenth of the time and less.
+        per cent higher than search and annealing over all clusters, in a tenth of the time and less. It holds a copy
+        of the rows up to 1 GB; above, they are read some clusters at a time. A start other than ``"two-level"`` or
+        labels takes n·k steps.
         ``"reference"`` is Algorithm 1 in plain NumPy, slow, for checking.
 
     n_neighbors : int, default=None
-        Length L of the lists of nearest clusters, the own one counted (rounded up to a multiple of 8). None: 64, 128
-        or 512 for the levels of ``effort``; where ``effort`` is a time, as long as pays.
+        Length L of the lists of nearest clusters, the own one counted (rounded up to a multiple of 8); with ``"auto"``,
+        the engine then is ``"neighbors"``. None: 64, 128 or 512 for the levels of ``effort``; where ``effort`` is a
+        time and the rule annealed, as long as pays.
 
     polish : {"pass", "assign"} or None, default=None
-        With the engine ``"neighbors"``, a last look at all clusters, n·k steps: ``"pass"`` is one pass of the exact
-        engine; ``"assign"``, which is faster, gives each sample its nearest centre, if that is better in all.
+        With the engine ``"neighbors"``, a last look at all clusters, n·k steps, unless the time is up: ``"pass"`` is
+        one pass of the exact engine; ``"assign"``, which is faster, gives each sample its nearest centre, if that is
+        better in all. Where ``"auto"`` takes the exact engine there is nothing left to look at.
 
     n_threads : int, default=None
         Most threads to use; None: all cores this process may use (``NUMBA_NUM_THREADS``). Labels do not depend on it.
@@ -227,16 +231,15 @@ class KSums(Clusterer):
         X : array-like or CSR array of shape (n, d)
         search : {"exact", "graph"}, default="exact"
             ``"exact"`` compares each row with all k centres. ``"graph"``, for dense rows, finds its way from centre to
-            neighbouring centre: with tens of thousands of them it is many times faster, and some rows in a hundred get
-            a centre that is not quite the nearest.
+            neighbouring centre. The graph is made for each call, so this is for many rows and tens of thousands of
+            centres; some rows in a hundred get a centre that is not quite the nearest.
         """
         if search == "exact":
             return super().predict(X)
         X = self._check_new(X)
         validation.check_search(self, X, search)
-        rows, centres, sq_centres = prepare_for(X, self.cluster_centers_, self.metric)
         with computing(self.n_threads) as n_threads:
-            return walk_to_nearest(rows, rows.pulling, centres, sq_centres, n_threads)
+            return walk_to_nearest(*rows_and_centres(X, self.cluster_centers_, self.metric), n_threads)
 
     def _check(self, X: Matrix, weights: np.ndarray | None) -> str | np.ndarray:
         total = float(X.shape[0] if weights is None else weights.sum())
@@ -272,6 +275,8 @@ class KSums(Clusterer):
         if self.engine != "auto":
             return self.engine == "neighbors"
         k, size = int(self.n_clusters), len(rows.pulling) * rows.d
+        if self.n_neighbors is not None:
+            return True
         many = k >= _MANY_CLUSTERS or (k >= _SOME_CLUSTERS and k * size >= _LONG_PASSES)
         return many and self._annealed() is not None and self.refine != "merge-split" and not rows.is_sparse
 
