@@ -2,7 +2,7 @@
 
     python benchmarks/ivf_recall.py
 
-Recall@10 of 1,000 queries that are not among the vectors, against nprobe, with the share of the vectors that a query is
+Recall@10 of 5,000 queries that are not among the vectors, against nprobe, with the share of the vectors that a query is
 compared with, the time of training and the memory it takes. faiss trains twice: with its defaults (10 iterations, at
 most 256 vectors for each cell) and with 25 iterations on all vectors.
 """
@@ -18,9 +18,10 @@ from common import forget_peak, load, peak_bytes, save, short, table
 from ksums import KSums
 from ksums.contrib.faiss import train_ivf, train_pq
 
-QUERIES, NEAREST = 1000, 10
+QUERIES, NEAREST = 5000, 10
 CELLS = (256, 1024, 4096)
 PROBES = (1, 2, 4, 8, 16, 32, 64)
+PARTS = {128: (16, 32), 100: (10, 20)}  # bytes of a code, by dimensions
 
 
 def data() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -59,7 +60,8 @@ def ivf(name: str, X: np.ndarray, queries: np.ndarray, truth: np.ndarray) -> lis
     rows, d = [], X.shape[1]
     for cells in CELLS:
         trainers = {
-            "ksums": lambda cells=cells: train_ivf(X, cells, random_state=0),
+            "ksums, high": lambda cells=cells: train_ivf(X, cells, random_state=0),
+            "ksums, default": lambda cells=cells: train_ivf(X, cells, effort="default", random_state=0),
             "faiss": lambda cells=cells: by_faiss(faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, cells), X, False),
             "faiss, 25 on all": lambda cells=cells: by_faiss(
                 faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, cells), X, True
@@ -80,7 +82,7 @@ def ivf(name: str, X: np.ndarray, queries: np.ndarray, truth: np.ndarray) -> lis
 
 def pq(name: str, X: np.ndarray, queries: np.ndarray, truth: np.ndarray) -> list[dict]:
     rows, d = [], X.shape[1]
-    for m in (d // 8, d // 4):
+    for m in PARTS[d]:
         trainers = {
             "ksums": lambda m=m: train_pq(X, m, random_state=0),
             "faiss": lambda m=m: by_faiss(faiss.IndexPQ(d, m, 8), X, False),

@@ -186,7 +186,7 @@ def predict() -> list[dict]:
     """All centres, or a walk through their graph: time, and how often it ends at the nearest."""
     rows = []
     for name, (X, k) in {"glove": data("glove"), "sift, a million": (million(), 100_000)}.items():
-        model, some = KSums(k, effort="low", random_state=0).fit(X), X[:: len(X) // 20_000]
+        model, some = KSums(k, effort="low", random_state=0).fit(X), X[:300_000]
         model.predict(some[:100], search="graph")
         found, seconds, memory = {}, {}, {}
         for search in ("exact", "graph"):

@@ -102,7 +102,7 @@ def recall() -> None:
     figure, axes = plt.subplots(2, len(cases) // 2, figsize=(11, 6.5), layout="constrained")
     for axis, (name, cells) in zip(axes.flat, cases, strict=True):
         trainers = dict.fromkeys(row["trained by"] for row in rows)
-        for trainer, style in zip(trainers, ("C3o-", "C0v--", "C4s:"), strict=True):
+        for trainer, style in zip(trainers, ("C3o-", "C1*-", "C0v--", "C4s:"), strict=True):
             chosen = [row for row in rows if (row["data"], row["cells"], row["trained by"]) == (name, cells, trainer)]
             axis.plot(
                 [row["share compared"] for row in chosen], [row["recall@10"] for row in chosen], style, label=trainer

@@ -155,7 +155,9 @@ class Kmeans:
         return distances.ravel(), nearest.ravel()
 
 
-def train_ivf(X: Any, nlist: int | None = None, *, index: Any = None, **options: Any) -> Any:
+def train_ivf(
+    X: Any, nlist: int | None = None, *, index: Any = None, effort: str | float = "high", **options: Any
+) -> Any:
     """A trained, empty IVF index whose cells are k-sums clusters.
 
     Parameters
@@ -167,10 +169,12 @@ def train_ivf(X: Any, nlist: int | None = None, *, index: Any = None, **options:
     index : faiss.IndexIVF, default=None
         To be trained, for example ``faiss.index_factory(d, "IVF4096,PQ16")``: its coarse quantiser gets the centroids,
         and what else it has (codes of residuals) is trained by faiss. None: a new ``IndexIVFFlat``.
+    effort : {"low", "default", "high"} or float, default="high"
+        See :class:`ksums.KSums`; as a number, seconds.
     **options
-        Parameters of :class:`ksums.KSums`. From 128 cells on ``engine`` is ``"neighbors"`` unless given, and for an
-        index by inner product ``metric`` is ``"cosine"``. Vectors go to the cell of the nearest centroid: size limits
-        make cells more even, but are not kept to the letter.
+        Other parameters of :class:`ksums.KSums`. From 128 cells on ``engine`` is ``"neighbors"`` unless given, and for
+        an index by inner product ``metric`` is ``"cosine"``. Vectors go to the cell of the nearest centroid: size
+        limits make cells more even, but are not kept to the letter.
 
     Returns
     -------
@@ -200,7 +204,7 @@ def train_ivf(X: Any, nlist: int | None = None, *, index: Any = None, **options:
     if ivf.metric_type not in (faiss.METRIC_L2, faiss.METRIC_INNER_PRODUCT):
         raise ValueError("train_ivf: the index must be by METRIC_L2 or METRIC_INNER_PRODUCT.")
     inner_product = ivf.metric_type == faiss.METRIC_INNER_PRODUCT
-    model = _model(int(ivf.nlist), {"metric": "cosine" if inner_product else "l2", **options}).fit(X)
+    model = _model(int(ivf.nlist), {"metric": "cosine" if inner_product else "l2", "effort": effort, **options}).fit(X)
     ivf.quantizer.reset()
     ivf.quantizer.add(_centroids(model, unit=model.metric == "cosine"))
     index.train(X)  # finds the quantiser trained, and trains the rest
