@@ -70,7 +70,7 @@ def large_k() -> None:
         axis.set(xlabel="seconds, 2 cores", ylabel="E_m")
         axis.set_title(f"{title} {rows[0]['n']:,} × {rows[0]['d']}, k = {rows[0]['k']:,}", fontsize=10)
         axis.grid(alpha=0.25)
-    axes[0].legend(fontsize=8)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=4, fontsize=8)
     figure.savefig(HERE / "results" / "large_k.png", dpi=110)
 
 

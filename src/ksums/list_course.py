@@ -20,7 +20,7 @@ from ksums.state import Limits
 
 _LEAST_START = 4.0  # relaxation to start with, where there are passes enough to let it fall
 _PASSES_PER_RELAXATION = 2  # at least, that it takes to fall by 1
-_FEWEST = 4  # passes: fewer of annealing are worse than none
+_FEWEST = 6  # passes: fewer of annealing are worse than none
 _SHARE_OF_TIME = 0.9  # that annealing may take; the rest is for the passes after it
 _BESIDE = 60  # what a pass takes besides comparing a sample with those in its list, in such comparisons
 _QUIET = 0.01  # of the samples: exchanges are looked for when no more than these move by themselves
