@@ -92,7 +92,9 @@ def test_records_are_frozen_and_make_a_frame(blobs):
         record.moves = 3
     frame = history_frame(model)
     assert frame.index.name == "index"
-    columns = "objective distortion pairwise moves smallest largest seconds comparisons stage relaxation trials kept gain"
+    columns = (
+        "objective distortion pairwise moves smallest largest seconds comparisons stage relaxation trials kept gain"
+    )
     assert list(frame.columns) == columns.split()
     assert (frame.stage != "merge-split").sum() == model.n_iter_
     assert frame.seconds.is_monotonic_increasing
