@@ -65,6 +65,11 @@ class Neighbours(NamedTuple):
     filled: np.ndarray  # (k,)  how much of each list counts; what is behind may be scored but not chosen
 
 
+def list_length(wanted: int, k: int) -> int:
+    """Places in a list for so many of k clusters: a whole number of times the most clusters scored at a time."""
+    return -(-min(wanted, k) // 8) * 8
+
+
 class ListWork(NamedTuple):
     """Work space of one thread each."""
 

@@ -61,6 +61,11 @@ def lanes_of(itemsize: int) -> int:
     return VECTOR_BITS // (8 * itemsize)
 
 
+def panel_width(dtype) -> int:
+    """Samples in a panel."""
+    return VECTORS * lanes_of(dtype.itemsize)
+
+
 # ----------------------------------------------------------------------------------- small LLVM helpers
 def _vector_of(dtype: types.Float) -> ir.VectorType:
     element = ir.FloatType() if dtype == types.float32 else ir.DoubleType()

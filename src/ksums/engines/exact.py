@@ -118,7 +118,7 @@ class ExactEngine(CompiledEngine):
         A multiple of 8, the most clusters scored at a time, so that no thread writes into another's tiles.
         """
         k, d = self.fast.composites.shape
-        width = _vectors.VECTORS * _vectors.lanes_of(self.dtype.itemsize)
+        width = _vectors.panel_width(self.dtype)
         self._tile = max(8, min(256, round(k**0.5 / 8) * 8))
         return Panels(
             np.zeros((self.n_threads, d, width), self.dtype),

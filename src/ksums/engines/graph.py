@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ksums.drivers import FAMILY, Driver
-from ksums.engines._neighbour_kernels import Neighbours
+from ksums.engines._neighbour_kernels import Neighbours, list_length
 from ksums.engines.nearest import nearest_centres
 from ksums.engines.neighbour_lists import NeighbourLists
 from ksums.engines.neighbours import NeighbourEngine
@@ -66,7 +66,7 @@ def _groups(centres: np.ndarray, group_of: np.ndarray) -> tuple[np.ndarray, np.n
 def _around(centres: np.ndarray, squares: np.ndarray, middle: np.ndarray) -> Neighbours:
     """Long lists for those few centres, the others have none."""
     k = len(centres)
-    length = -(-min(_AROUND, k) // 8) * 8
+    length = list_length(_AROUND, k)
     near = Neighbours(np.zeros((k, length), np.int32), np.ones(k, np.int32))
     distances = squares - 2 * centres[middle] @ centres.T
     distances[np.arange(len(middle)), middle] = np.inf

@@ -60,7 +60,7 @@ class _Nearest:
 
     def __init__(self, rows: Rows, centres: np.ndarray, sq_centres: np.ndarray, length: int) -> None:
         (k, d), dtype = centres.shape, rows.dtype
-        width = VECTORS * _vectors.lanes_of(dtype.itemsize)
+        width = _vectors.panel_width(dtype)
         self.rows, self.block = rows, np.zeros((length + width, d), dtype)
         self.arguments = (
             centres,

@@ -14,7 +14,7 @@ from scipy import sparse
 from ksums.drivers import ANGLE, COSINE, LENGTH, PAIRWISE
 from ksums.engines import _vectors
 from ksums.engines._list_kernels import CHUNK, Groups, ListSpace, add_ways_back, nearest_lists
-from ksums.engines._neighbour_kernels import Neighbours
+from ksums.engines._neighbour_kernels import Neighbours, list_length
 from ksums.engines._threads import share, thread_pool
 from ksums.engines.nearest import nearest_of
 from ksums.state import ClusterState
@@ -36,10 +36,10 @@ class NeighbourLists:
     def make(self, state: ClusterState, kind: int, length: int) -> Neighbours:
         """Lists of so many clusters each, the cluster itself first; ``comparisons`` counts what that took."""
         k, threads, dtype = len(state.sizes), self.n_threads, self.dtype
-        length = -(-min(length, k) // 8) * 8
+        length = list_length(length, k)
         centres, coefficients = _scores(state, kind, dtype)
         sq_centres = np.einsum("rt,rt->r", centres, centres)
-        width = _vectors.VECTORS * _vectors.lanes_of(dtype.itemsize)
+        width = _vectors.panel_width(dtype)
         groups = self._groups(centres, length, width)
         space = ListSpace(
             np.empty((threads, centres.shape[1], width), dtype),

@@ -17,7 +17,7 @@ from ksums.computing import in_order
 from ksums.drivers import Driver
 from ksums.engines import _vectors
 from ksums.engines._compiled import CompiledEngine
-from ksums.engines._neighbour_kernels import ListWork, Neighbours, Visit, neighbour_batches
+from ksums.engines._neighbour_kernels import ListWork, Neighbours, Visit, list_length, neighbour_batches
 from ksums.engines._score_kernels import Block, refresh_all
 from ksums.engines._threads import share, thread_pool
 from ksums.engines.neighbour_lists import NeighbourLists
@@ -85,7 +85,7 @@ class NeighbourEngine(CompiledEngine):
         k, members = len(state.sizes), -(-len(rows.pulling) // len(state.sizes))
         in_memory = _READ_BYTES // (members * rows.d * self.dtype.itemsize)
         self._batch = int(np.clip(min(k // 16, in_memory), 1, _BATCH))
-        self._width = _vectors.VECTORS * _vectors.lanes_of(self.dtype.itemsize)
+        self._width = _vectors.panel_width(self.dtype)
         self._finder = NeighbourLists(self.dtype, n_threads)
         self._copy: Block | None = None
         self._places = np.arange(len(rows.pulling))  # of the samples in the copy
@@ -95,7 +95,7 @@ class NeighbourEngine(CompiledEngine):
     def lengthen(self, length: int) -> None:
         """See ``engines.ListingEngine``."""
         k, d = self.state.composites.shape
-        length = -(-min(length, k) // 8) * 8
+        length = list_length(length, k)
         threads, width = self.n_threads, self._width
         self._length, self._moved = length, 0
         self._lists: Neighbours | None = None
