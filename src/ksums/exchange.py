@@ -17,6 +17,7 @@ from scipy import sparse
 from ksums.drivers import Driver, block_costs, join_costs, rounding_margin, shares, stay_cost
 from ksums.rows import Rows
 from ksums.state import ClusterState, Limits, reallocate
+from ksums.sums import members_by_cluster
 
 
 class Wishes(NamedTuple):
@@ -63,8 +64,7 @@ def exchange_pass(
 def _wishes(rows: Rows, state: ClusterState, driver: Driver, lists: np.ndarray | None, deadline: float) -> Wishes:
     """After the deadline no more are looked for."""
     k = len(state.sizes)
-    order = np.argsort(state.labels[rows.pulling], kind="stable")
-    members = np.split(rows.pulling[order], np.cumsum(state.counts)[:-1])
+    members = members_by_cluster(rows.pulling, state.labels[rows.pulling], k)
     target, gain = np.zeros(rows.n, np.int64), np.full(rows.n, -np.inf)
     if lists is None:
         looks = ((ids, np.arange(k)) for ids in rows.blocks_of(rows.pulling, k))

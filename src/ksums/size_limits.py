@@ -11,6 +11,7 @@ from ksums.drivers import FAMILY
 from ksums.engines import list_clusters
 from ksums.rows import Rows
 from ksums.state import ClusterState, Limits
+from ksums.sums import members_by_cluster
 
 _LIST = 64  # nearest clusters among which a place is looked for, before all are
 
@@ -97,8 +98,7 @@ class _Movers:
         self.lists = list_clusters(state, FAMILY, rows.dtype, _LIST, n_threads).lists
         self.centres = state.composites / state.sizes[:, None]
         self.squares = np.einsum("rt,rt->r", self.centres, self.centres)
-        order = np.argsort(state.labels[rows.pulling], kind="stable")
-        self.members = np.split(rows.pulling[order], np.cumsum(state.counts)[:-1])
+        self.members = members_by_cluster(rows.pulling, state.labels[rows.pulling], len(state.sizes))
 
     def empty(self, src: int) -> None:
         """Rows leave, those first to which another cluster is nearly as good, until the rest is not too much."""

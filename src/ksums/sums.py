@@ -29,6 +29,12 @@ def add_by_cluster(
         composites += sparse.csr_array((weights, own, np.arange(b + 1)), shape=(b, k)).T @ block
 
 
+def members_by_cluster(ids: np.ndarray, own: np.ndarray, k: int) -> list[np.ndarray]:
+    """The samples of each of k clusters, in the order in which they are given; ``own`` are their clusters."""
+    order = np.argsort(own, kind="stable")
+    return np.split(ids[order], np.cumsum(np.bincount(own, minlength=k))[:-1])
+
+
 def dense_sq_distances(block: np.ndarray, centres: np.ndarray, own: np.ndarray) -> np.ndarray:
     """|x_i − C_own(i)|² for each dense row, in float64."""
     if len(centres) >= _MANY:

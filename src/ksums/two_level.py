@@ -23,6 +23,7 @@ from ksums.drivers import PAIRWISE, Driver, driver_for
 from ksums.engines import RelaxingEngine, exact_engine, nearest_centres
 from ksums.rows import Rows, part_of
 from ksums.state import no_limits
+from ksums.sums import members_by_cluster
 
 _SAMPLE = 200  # rows for each coarse cluster
 _LEAST_MEMBERS = 3  # rows for each cluster in a cell, among those that join first
@@ -85,9 +86,7 @@ def _cells(rows: Rows, k: int, rng: np.random.Generator, n_threads: int) -> list
     centres = sample.composites / sample.sizes[:, None]
     squares = np.einsum("rt,rt->r", centres, centres)
     coarse = nearest_centres(rows, pulling, centres, squares, n_threads)
-    order = np.argsort(coarse, kind="stable")
-    cells = np.split(pulling[order], np.cumsum(np.bincount(coarse, minlength=count))[:-1])
-    return [cell for cell in cells if len(cell)]
+    return [cell for cell in members_by_cluster(pulling, coarse, count) if len(cell)]
 
 
 def _shares(rows: Rows, cells: list[np.ndarray], k: int, driver: Driver) -> np.ndarray:

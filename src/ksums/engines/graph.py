@@ -18,6 +18,7 @@ from ksums.engines.neighbour_lists import NeighbourLists
 from ksums.engines.neighbours import NeighbourEngine
 from ksums.rows import Rows
 from ksums.state import ClusterState, no_limits
+from ksums.sums import members_by_cluster
 
 _AROUND = 512  # centres compared at first,
 _LENGTH = 128  # and in each further step
@@ -55,8 +56,7 @@ def walk_to_nearest(rows: Rows, centres: np.ndarray, squares: np.ndarray, n_thre
 
 def _groups(centres: np.ndarray, group_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mean of each group of centres, and the centre nearest to it."""
-    order = np.argsort(group_of, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(group_of))[:-1])
+    parts = members_by_cluster(np.arange(len(centres)), group_of, int(group_of.max()) + 1)
     means = np.array([centres[part].mean(axis=0) for part in parts])
     distances = [np.square(centres[part] - mean).sum(axis=1) for part, mean in zip(parts, means, strict=True)]
     middle = [part[near.argmin()] for part, near in zip(parts, distances, strict=True)]
