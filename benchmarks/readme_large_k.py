@@ -87,7 +87,18 @@ def growth() -> list[str]:
         ]
         for row in found["predict"]
     ]
+    both = [["data", "k", "engine", "effort", "E_m", "time, s", "memory"]]
+    both += [
+        [row["data"], f"{row['k']:,}", row["engine"], row.get("effort", "default"), f"{row['E_m']:.5g}",
+         f"{row['seconds']:.2g}", f"{row['memory MB']:.0f} MB"]
+        for row in found["engines"]
+    ]  # fmt: skip
     return [
+        "Lists beside search and annealing over all clusters, near where the engine `auto` changes "
+        "(`large_k.py engines`):",
+        "",
+        *markdown(both),
+        "",
         "A pass with lists of 64 (SIFT, 128 dimensions; median of six; `large_k.py passes`). Where a cluster has a "
         "dozen rows (n = 200,000, k = 16,000), vectors of 16 lanes are not filled:",
         "",

@@ -107,8 +107,8 @@ class KSums(Clusterer):
         ``"exact"`` is Algorithm 1, compiled. ``"neighbors"`` is for hundreds of clusters and more, dense rows: a
         sample looks only at the clusters nearest to its own, so that a pass takes n·L steps instead of n·k, with L the
         length of the lists. ``"auto"`` takes it from k = 2000 on, and from k = 500 on where n·k·d is 10 billion or
-        more, for the annealed rule on dense rows, unless a merge–split search is asked for: there it ends up to one
-        per cent higher than search and annealing over all clusters, in a tenth of the time and less. It holds a copy
+        more, for the annealed rule on dense rows, unless a merge–split search is asked for: there it ends
+        somewhat higher than search and annealing over all clusters, much sooner. It holds a copy
         of the rows up to 1 GB; above, they are read some clusters at a time. A start other than ``"two-level"`` or
         labels takes n·k steps.
         ``"reference"`` is Algorithm 1 in plain NumPy, slow, for checking.
