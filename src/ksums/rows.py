@@ -156,15 +156,19 @@ def part_of(rows: Rows, ids: np.ndarray) -> Rows:
         terms, columns = np.unique(block.indices, return_inverse=True)
         block = sparse.csr_array((block.data, columns, block.indptr), shape=(len(ids), max(len(terms), 1)))
         return replace(own, X=block, ids=None, scales=np.ones(1))
-    if not rows.cosine:
-        sums = (own.read(block).sum(axis=0, dtype=np.float64) for block in own.blocks_of(everything))
-        mean = sum(sums, np.zeros(rows.d)) / len(ids) / rows.scales[0]
-        own = replace(own, shift=((0.0 if rows.shift is None else rows.shift) + mean).astype(rows.dtype))
-    if not small:
-        return own if rows.cosine else replace(own, sq_norms=sq_norms_of(own, everything))
-    block = own.read(everything)
-    sq_norms = own.sq_norms if rows.cosine else np.square(block, dtype=np.float64).sum(axis=1)
-    return replace(own, X=block, ids=None, shift=None, scales=np.ones(1), sq_norms=sq_norms)
+    if rows.cosine:
+        return replace(own, X=own.read(everything), ids=None, scales=np.ones(1)) if small else own
+    plain = replace(own, shift=None, scales=np.ones(1))
+    if small:
+        block = plain.read(everything)
+        block -= block.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+        if rows.scales[0] != 1:
+            block *= rows.scales.astype(rows.dtype)
+        return replace(plain, X=block, ids=None, sq_norms=_squares(block))
+    sums = (plain.read(part).sum(axis=0, dtype=np.float64) for part in plain.blocks_of(everything))
+    mean = sum(sums, np.zeros(rows.d)) / len(ids)
+    own = replace(own, shift=mean.astype(rows.dtype))
+    return replace(own, sq_norms=sq_norms_of(own, everything))
 
 
 def _bytes_of(rows: Rows, ids: np.ndarray) -> int:
@@ -221,12 +225,20 @@ def sq_norms_of(rows: Rows, ids: np.ndarray) -> np.ndarray:
     sq_norms = np.zeros(rows.n)
 
     def measure(part: np.ndarray) -> None:
-        block = rows.read(part).astype(np.float64, copy=False)
-        sq_norms[part] = block.multiply(block).sum(axis=1) if rows.is_sparse else np.square(block).sum(axis=1)
+        if rows.is_sparse:
+            block = rows.read(part, np.float64)
+            sq_norms[part] = block.multiply(block).sum(axis=1)
+        else:
+            sq_norms[part] = _squares(rows.read(part))
 
     for _ in in_order(measure, rows.blocks_of(ids)):
         pass
     return sq_norms
+
+
+def _squares(block: np.ndarray) -> np.ndarray:
+    """x·x of each row, in float64, with the same bits wherever in a block it is."""
+    return np.square(block, dtype=np.float64).sum(axis=1)
 
 
 def _lengths(rows: Rows) -> np.ndarray:

@@ -5,8 +5,8 @@
 3. Inside each, on its own: as many rows as it has clusters are drawn, some others join one after the other and go
    through a few passes with falling relaxation; then all the rest join, and there is a pass over all.
 
-The shares are by what is to be brought down: by the sum of squared distances to the coarse centre, or, for pairwise
-distances, which ask for clusters of equal size, by size.
+The shares are by what is to be brought down: by the sum of squared distances to the coarse centre, as the sample has it,
+or, for pairwise distances, which ask for clusters of equal size, by size.
 """
 
 from __future__ import annotations
@@ -49,8 +49,10 @@ def two_level_labels(
 ) -> np.ndarray:
     """Labels (n,) of k clusters, none of them empty. Where time is short there are fewer passes inside the cells."""
     labels = np.zeros(rows.n, np.int32)
-    cells = _cells(rows, k, rng, n_threads)
-    shares = _shares(rows, cells, k, driver)
+    cells, spreads = _cells(rows, k, rng, n_threads)
+    sizes = np.array([rows.weights_of(cell).sum() for cell in cells])
+    wanted = sizes if driver.kind == PAIRWISE else sizes * spreads
+    shares = _shares(wanted, np.array([len(cell) for cell in cells]), k)
     firsts = np.concatenate([[0], np.cumsum(shares)])
     seeds = rng.integers(2**63, size=len(cells))
 
@@ -75,8 +77,8 @@ def two_level_labels(
     return labels
 
 
-def _cells(rows: Rows, k: int, rng: np.random.Generator, n_threads: int) -> list[np.ndarray]:
-    """The pulling rows by coarse cluster; none of these is without rows."""
+def _cells(rows: Rows, k: int, rng: np.random.Generator, n_threads: int) -> tuple[list[np.ndarray], np.ndarray]:
+    """The pulling rows by coarse cluster, none of which is without rows, and the distortion of the sample in each."""
     pulling, count = rows.pulling, max(1, round(k**0.5))
     drawn = np.sort(rng.choice(pulling, min(len(pulling), _SAMPLE * count), replace=False))
     own = _cluster(part_of(rows, drawn), count, driver_for("distortion", "l2", "hartigan"), _COARSE, rng)
@@ -86,19 +88,14 @@ def _cells(rows: Rows, k: int, rng: np.random.Generator, n_threads: int) -> list
     centres = sample.composites / sample.sizes[:, None]
     squares = np.einsum("rt,rt->r", centres, centres)
     coarse = nearest_centres(rows, pulling, centres, squares, n_threads)
-    return [cell for cell in members_by_cluster(pulling, coarse, count) if len(cell)]
+    spreads = np.maximum(sample.norm_sums / sample.sizes - squares, 0.0)
+    cells = members_by_cluster(pulling, coarse, count)
+    kept = [c for c in range(count) if len(cells[c])]
+    return [cells[c] for c in kept], spreads[kept]
 
 
-def _shares(rows: Rows, cells: list[np.ndarray], k: int, driver: Driver) -> np.ndarray:
+def _shares(wanted: np.ndarray, most: np.ndarray, k: int) -> np.ndarray:
     """How many of the k clusters each cell gets: at least one, at most as many as it has rows."""
-    most = np.array([len(cell) for cell in cells])
-    wanted = most.astype(np.float64)
-    if driver.kind != PAIRWISE:
-        cell_of = np.zeros(rows.n, np.int32)
-        for c, cell in enumerate(cells):
-            cell_of[cell] = c
-        sums = states.build(rows, cell_of, len(cells))
-        wanted = np.maximum(sums.norm_sums - sums.sq_composites / sums.sizes, 0.0)
     wanted = wanted + 1e-9 * (wanted.sum() + 1.0) * most / most.sum()  # some order where all is zero
     shares = np.clip(np.floor(wanted / wanted.sum() * k).astype(np.int64), 1, most)
     while (missing := k - int(shares.sum())) != 0:
