@@ -5,7 +5,7 @@
 3. Inside each, on its own: as many rows as it has clusters are drawn, some others join one after the other and go
    through a few passes with falling relaxation; then all the rest join, and there is a pass over all.
 
-The shares are by what is to be brought down: by the sum of squared distances to the coarse centre, as the sample has it,
+The shares are by what is to be brought down: by the sum of squared distances to the coarse centre (of the sample),
 or, for pairwise distances, which ask for clusters of equal size, by size.
 """
 
