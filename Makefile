@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench reproduce clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -34,12 +34,14 @@ bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python benchmarks/first_call.py
 	$(BIN)/python benchmarks/rules.py
 	$(BIN)/python benchmarks/limits.py
-	$(BIN)/python benchmarks/documents.py
 	$(BIN)/python benchmarks/bisecting.py
 	$(BIN)/python benchmarks/sequential.py
 	$(BIN)/python benchmarks/busy.py
 	$(BIN)/python benchmarks/plots.py
 	$(BIN)/python benchmarks/readme.py
+
+reproduce: .venv/ready  ## the paper's experiments; the data is in the folder that KSUMS_DATA names
+	$(BIN)/ksums reproduce --runs 32 --out docs/reproduction --report docs/reproduction/report.html
 
 clean:
 	rm -rf .venv demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

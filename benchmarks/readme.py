@@ -248,73 +248,6 @@ def limits() -> list[str]:
     ]
 
 
-def documents() -> list[str]:
-    found = results("documents")["results"]
-    ks = (5, 10, 15, 20)
-
-    def numbers(row: dict[str, Any], prefix: str) -> str:
-        return " ".join(f"{row[f'{prefix}{k}']:.3f}"[1:] for k in ks) if f"{prefix}5" in row else ""
-
-    rows = [
-        [
-            "method",
-            "entropy at k = 5, 10, 15, 20",
-            "the paper's (15 sets)",
-            "mean of all runs",
-            f"better than k-means on, of {len(found['sets'])}",
-            "by mean of runs",
-            "time / k-means",
-            "memory added",
-        ]
-    ]
-    rows += [
-        [
-            row["method"],
-            numbers(row, "k="),
-            numbers(row, "paper "),
-            numbers(row, "mean "),
-            str(row["sets ahead of k-means"]),
-            str(row["by mean of runs"]),
-            f"{row['time / k-means']:.2f}",
-            f"{row['added MB']:.0f} MB",
-        ]
-        for row in found["summary"]
-    ]
-    by_name = {row["method"]: row for row in found["summary"]}
-
-    def mean(method: str, prefix: str = "k=") -> float:
-        return sum(by_name[method][f"{prefix}{k}"] for k in ks) / len(ks)
-
-    remarks = {
-        "k-means# and Hartigan are the same rule and give the same row, which is close to the paper's for k-means#.": (
-            mean("k-means#") == mean("Hartigan") and abs(mean("k-means#") - mean("k-means#", "paper ")) < 0.03
-        ),
-        "The paper's row for Hartigan is that of a method that compares directions.": (
-            abs(mean("Hartigan", "paper ") - mean("k-sums-Im")) < 0.02 < mean("Hartigan") - mean("Hartigan", "paper ")
-        ),
-        "I_m as printed reproduces, direct and bisecting.": (
-            abs(mean("k-sums-Im") - mean("k-sums-Im", "paper ")) < 0.02
-            and abs(mean("bisecting k-sums-Im") - mean("bisecting k-sums-Im", "paper ")) < 0.02
-        ),
-        "Our k-means under cosine (spherical k-means) and our LVQ are far better than the paper's.": (
-            mean("k-means") < mean("k-means", "paper ") - 0.05 and mean("LVQ") < mean("LVQ", "paper ") - 0.2
-        ),
-        "I_s is not ahead of I_m here.": mean("k-sums-Is") > mean("k-sums-Im"),
-    }
-    wrong = [remark for remark, holds in remarks.items() if not holds]
-    if wrong:
-        sys.exit(f"the results no longer bear out: {' '.join(wrong)}")
-    return [
-        f"Entropy of the classes in the clusters (0 is best) on {len(found['sets'])} of the paper's 15 document sets, "
-        f"cosine, the best of {found['runs']} runs by E_m (for I_s by E_s), mean over the sets (`documents.py`, "
-        f"{found['minutes']:.0f} minutes on 2 cores):",
-        "",
-        *markdown(rows),
-        "",
-        " ".join(remarks),
-    ]
-
-
 def bisecting() -> list[str]:
     found = results("bisecting")["results"]
     rows = [["method", "k", "time / default", "E_m / default", "E_s", "memory added"]]
@@ -411,7 +344,7 @@ def main() -> int:
     stale = False
     pages = {
         HERE.parent / "README.md": [optima, hgmeans, levels, large_k],
-        HERE / "README.md": [cases, rules, speed, growth, busy, limits, documents, bisecting, sequential, first_call],
+        HERE / "README.md": [cases, rules, speed, growth, busy, limits, bisecting, sequential, first_call],
         HERE.parent / "docs" / "vector_search.md": [recall],
     }
     for path, parts in pages.items():

@@ -49,7 +49,7 @@ def test_documents_under_cosine(shared):
 
 
 def test_bisecting_documents(shared):
-    """wap: k-sums I_m as printed finds the classes better than l2 squares do. (All sets in benchmarks/documents.py.)"""
+    """wap: k-sums I_m as printed finds the classes better than l2 squares do. (All sets: ksums reproduce.)"""
     X = TfIdf().fit_transform(sparse.load_npz(shared / "docs" / "wap" / "X.npz"))
     classes = np.load(shared / "docs" / "wap" / "y.npy")
     entropies = {

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import chain, islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -52,6 +52,17 @@ def computing(n_threads: int | None) -> Iterator[int]:
         _threads.reset(before)
     if notice.seconds:
         logger.info("Compiling took %.1f s.", notice.seconds)
+
+
+@contextmanager
+def workers(most: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """``map`` on the threads of the present computation, at most so many, which are started once for many calls."""
+    threads = min(_threads.get(), most)
+    if threads <= 1:
+        yield map
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield pool.map
 
 
 def in_order(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import sparse
 
+from ksums.computing import workers
 from ksums.engines import nearest_centres
 from ksums.rows import Rows, place_centres
 from ksums.size_limits import outside, place_with_room, refuse_outside
 from ksums.state import Limits
+from ksums.typing import Matrix
 
 _SAMPLE = 5000  # rows that "auto" seeds from at least,
 _SAMPLE_PER_CLUSTER = 10  # and for each cluster
 _MOST_SEEDED = 1000  # clusters; above, k rounds over the sample cost more than they bring
-_KEPT_BYTES = 64 << 20  # rows kept ready during the rounds of k-means++
+_KEPT_BYTES = 256 << 20  # rows kept ready during the rounds of k-means++
+_ROUND_BYTES = 1 << 20  # distances in a part of a round: small enough to stay in the second-level cache
+_PART_BYTES = 16 << 20  # rows in it
 
 
 def first_labels(
@@ -96,39 +102,49 @@ def k_means_plus_plus(rows: Rows, candidates: np.ndarray, k: int, rng: np.random
     drawn, as in scikit-learn.
     """
     weights = rows.weights_of(candidates).astype(rows.dtype)
-    blocks = _keep_or_read(rows, candidates)
     sq_norms = rows.sq_norms.astype(rows.dtype)
     own_norms = sq_norms[candidates, None]
     trials = 2 + int(np.log(k))
     tie = 1e-9 if rows.dtype == np.float64 else 1e-5
+    closest = np.full(len(candidates), np.inf, rows.dtype)
     distances = np.empty((len(candidates), trials), rows.dtype)  # reused: one round is a few milliseconds
+    length = max(1, min(_ROUND_BYTES // trials, _PART_BYTES // max(rows.d, 1)) // rows.dtype.itemsize)
+    parts = [slice(first, first + length) for first in range(0, len(candidates), length)]
+    block_of = _keep_or_read(rows, candidates, parts)
 
-    def measure(ids: np.ndarray) -> np.ndarray:
-        """Squared distances of all candidates to some rows."""
-        points, out, first = _dense(rows.read(ids)).T, distances[:, : len(ids)], 0
-        for block in blocks():
-            out[first : first + block.shape[0]] = block @ points
-            first += block.shape[0]
-        out *= -2
-        out += own_norms
-        out += sq_norms[ids]
-        return np.maximum(out, 0, out=out)
+    def try_out(ids: np.ndarray) -> np.ndarray:
+        """What would be left with each of these rows as the next centre; fills ``distances`` with the closest then."""
+        points, norms = _dense(rows.read(ids)).T, sq_norms[ids]
+
+        def try_part(at: int) -> np.ndarray:
+            part = parts[at]
+            out = distances[part, : len(ids)]
+            out[...] = block_of(at) @ points
+            out *= -2
+            out += own_norms[part]
+            out += norms
+            np.maximum(out, 0, out=out)
+            np.minimum(out, closest[part, None], out=out)
+            return weights[part] @ out
+
+        return np.sum(list(run_through(try_part, range(len(parts)))), axis=0)
 
     chosen = np.empty(k, np.int64)
     chosen[0] = candidates[_draw(np.cumsum(weights, dtype=np.float64), 1, rng)[0]]
-    closest = measure(chosen[:1])[:, 0].copy()
-    for r in range(1, k):
-        cumulated = np.cumsum(weights * closest, dtype=np.float64)
-        if not cumulated[-1] > 0:  # fewer distinct rows than clusters: any will do
-            chosen[r:] = rng.choice(candidates, k - r)
-            break
-        drawn = _draw(cumulated, trials, rng)
-        closer = np.minimum(measure(candidates[drawn]), closest[:, None], out=distances)
-        left = weights @ closer
-        # Two rows that are each other's nearest leave the same sum: the first drawn of those wins, not rounding.
-        best = int(np.argmax(left <= left.min() * (1 + tie)))
-        chosen[r] = candidates[drawn[best]]
-        closest[:] = closer[:, best]
+    with workers(len(parts)) as run_through:
+        try_out(chosen[:1])
+        closest[:] = distances[:, 0]
+        for r in range(1, k):
+            cumulated = np.cumsum(weights * closest, dtype=np.float64)
+            if not cumulated[-1] > 0:  # fewer distinct rows than clusters: any will do
+                chosen[r:] = rng.choice(candidates, k - r)
+                break
+            drawn = _draw(cumulated, trials, rng)
+            left = try_out(candidates[drawn])
+            # Two rows that are each other's nearest leave the same sum: the first drawn of those wins, not rounding.
+            best = int(np.argmax(left <= left.min() * (1 + tie)))
+            chosen[r] = candidates[drawn[best]]
+            closest[:] = distances[:, best]
     return chosen
 
 
@@ -157,13 +173,13 @@ def _draw(cumulated: np.ndarray, count: int, rng: np.random.Generator) -> np.nda
     return np.minimum(drawn, len(cumulated) - 1)
 
 
-def _keep_or_read(rows: Rows, ids: np.ndarray):
-    """A function that runs through the rows in blocks: kept ready where they are few, else read each time."""
+def _keep_or_read(rows: Rows, ids: np.ndarray, parts: list[slice]) -> Callable[[int], Matrix]:
+    """A function that gives the rows of a part: kept ready where they are few, else read each time."""
     share = len(ids) / rows.n * (rows.X.data.nbytes + rows.X.indices.nbytes if rows.is_sparse else 0)
     if (share if rows.is_sparse else len(ids) * rows.d * rows.dtype.itemsize) <= _KEPT_BYTES:
-        kept = [rows.read(part) for part in rows.blocks_of(ids)]
-        return lambda: kept
-    return lambda: (rows.read(part) for part in rows.blocks_of(ids))
+        kept = [rows.read(ids[part]) for part in parts]
+        return lambda at: kept[at]
+    return lambda at: rows.read(ids[parts[at]])
 
 
 def _dense(block) -> np.ndarray:

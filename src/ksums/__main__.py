@@ -1,0 +1,5 @@
+"""``python -m ksums``."""
+
+from ksums.cli import main
+
+main()

@@ -1,0 +1,5 @@
+"""``ksums`` on the command line."""
+
+from ksums.cli.app import main
+
+__all__ = ["main"]

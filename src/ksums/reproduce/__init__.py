@@ -1,0 +1,1 @@
+"""The paper's experiments, beside the paper's own figures. From the command line: ``ksums reproduce``."""

@@ -1,0 +1,38 @@
+"""E_m and E_s of a method, pass by pass."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ksums.methods import METHODS
+from ksums.reproduce.experiment import Result
+
+OURS = "ksums"
+RELEASED = "k-sums-Im (released)"
+
+
+def curve(method: str, X: np.ndarray, k: int, seed: int, passes: int) -> Result:
+    """One run: both measures, moves and seconds after each pass. Ours, with its defaults, takes as long as it takes."""
+    more: dict[str, Any] = {} if method == OURS else {"max_iter": passes, "tol": 0}
+    with warnings.catch_warnings(record=True) as told:  # that clusters are copies of each other, for instance
+        warnings.simplefilter("always")
+        model = METHODS[method](k, random_state=seed, **more).fit(X)
+    if any("interrupted" in str(warning.message) for warning in told):
+        raise KeyboardInterrupt  # a fit returns what it has; here that would pass for a whole run
+    records = model.history_
+    return {
+        "E_m": [record.distortion for record in records],
+        "E_s": [record.pairwise for record in records],
+        "moves": [record.moves for record in records],
+        "seconds": [round(record.seconds, 5) for record in records],
+    }
+
+
+def warm_up(methods: tuple[str, ...], X: np.ndarray, k: int) -> None:
+    """Compile, or load what was compiled, before anything is timed."""
+    few = min(len(X), max(4 * k, 200))
+    for method in methods:
+        curve(method, np.asarray(X[:few], np.float32), min(k, few // 4), 0, 2)
