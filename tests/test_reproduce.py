@@ -1,6 +1,5 @@
 """``ksums reproduce``: results that outlive a kill, verdicts that follow from them, the page."""
 
-import json
 import os
 import signal
 import subprocess
@@ -9,7 +8,6 @@ import time
 from functools import partial
 from html.parser import HTMLParser
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
