@@ -197,13 +197,13 @@ def test_the_page_is_whole(quick):
     text = (out / "page.html").read_text("utf-8")
     page.feed(text)
     assert page.loads == []
-    assert page.counts["img"] == page.counts["figure"] == 6
+    assert page.counts["img"] == page.counts["figure"] == 8
     assert page.counts["table"] == 5
     assert text.count('class="verdict') == len(found)
     markdown = (out / "README.md").read_text("utf-8")
     for picture in (out / "figures").iterdir():
         assert f"](figures/{picture.name})" in markdown
-    assert all(f"k = {k}" in markdown for k in (32, 64, 89, 28, 22))
+    assert all(f"k = {k}" in markdown for k in (32, 64, 89, 28, 22, 17, 5, 4))
     assert "3 runs of each method" in markdown
 
 
@@ -298,7 +298,7 @@ def large_scale(values):
                 "moves": [1] * 9,
                 "seconds": list(range(9)),
             }
-    return {"large_scale": {"settings": {"passes": 9}, "data": DATA, "machines": [], "units": units}}
+    return {"large_scale": {"settings": {"passes": 9, "members": 20}, "data": DATA, "machines": [], "units": units}}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ import typer
 def reproduce(
     experiments: Annotated[
         list[str] | None,
-        typer.Argument(help="steps, significance, sequential, large_scale, documents; all, if none is named."),
+        typer.Argument(
+            help="steps, significance, sequential, large_scale, large_scale_100, documents; all, if none is named."
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small data that is always there; a few minutes.")] = False,
     data: Annotated[Path | None, typer.Option(help="Folder with the data; else KSUMS_DATA or the cache.")] = None,

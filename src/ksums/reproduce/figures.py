@@ -5,6 +5,7 @@ in black and white.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,6 +45,7 @@ STYLES |= {
     SEQUENTIAL[1]: STYLES["k-sums-Im"]._replace(words="Sequential k-sums-$I_m$"),
     SEQUENTIAL[2]: STYLES["k-sums-Is"]._replace(words="Sequential k-sums-$I_s$"),
 }
+_ZOOM = 400  # steps: so few that single ones are seen
 _MEASURES = {"E_m": "distortion $E_m$", "E_s": "pairwise $E_s$"}
 
 
@@ -58,7 +60,13 @@ class Picture(NamedTuple):
 
 def pictures(results: dict[str, Result]) -> dict[str, list[Picture]]:
     """The pictures of each experiment that has results."""
-    makers = {"steps": _steps, "significance": _significance, "sequential": _sequential, "large_scale": _large_scale}
+    makers: dict[str, Callable[[Result], list[Picture]]] = {
+        "steps": _steps,
+        "significance": _significance,
+        "sequential": _sequential,
+        "large_scale": partial(_large_scale, "large_scale"),
+        "large_scale_100": partial(_large_scale, "large_scale_100"),
+    }
     return {name: make(results[name]) for name, make in makers.items() if name in results}
 
 
@@ -109,7 +117,7 @@ def _steps(result: Result) -> list[Picture]:
         for axis, (method, what, title) in zip(axes.flat, panels, strict=True):
             passes = runs.by_method[method][0]["passes"]
             if what == "zoom":
-                values = passes[0]["E_m zoom"]
+                values = passes[0]["E_m zoom"][:_ZOOM]
                 begin = result["data"][0]["n"] // 2
                 axis.plot(np.arange(begin, begin + len(values)), values, "k-", linewidth=0.8)
                 axis.set_ylabel(_MEASURES["E_m"])
@@ -238,11 +246,11 @@ def _sequential(result: Result) -> list[Picture]:
 
 
 # ------------------------------------------------------------------------------------------ Figs. 4, 5
-def _large_scale(result: Result) -> list[Picture]:
-    passes = result["settings"]["passes"]
+def _large_scale(name: str, result: Result) -> list[Picture]:
+    passes, members = result["settings"]["passes"], result["settings"]["members"]
     sets = [(at, Runs(result, part["name"])) for at, part in enumerate(result["data"])]
     about = "; ".join(
-        f"{_of(result, at)}, k = {clusters_for(result['data'][at]['n']):,}, {runs.count} "
+        f"{_of(result, at)}, k = {clusters_for(result['data'][at]['n'], members):,}, {runs.count} "
         f"{'seed' if runs.count == 1 else 'seeds'}"
         for at, runs in sets
     )
@@ -258,6 +266,7 @@ def _large_scale(result: Result) -> list[Picture]:
                 late = slice(0 if method == OURS else 1, None)
                 axes[1, column].plot(seconds[late], values[late], **_line(method), markevery=max(1, len(values) // 6))
             axes[1, column].set_xscale("log")
+            axes[1, column].tick_params(axis="x", which="minor", labelbottom=False)
             _same_range(axes[0, column], axes[1, column])
             axes[0, column].set_title(result["data"][at]["name"], fontsize=8)
             axes[0, column].set_xlabel("pass")
@@ -273,8 +282,8 @@ def _large_scale(result: Result) -> list[Picture]:
         "other passes."
     )
     return [
-        Picture("large_scale_e_m", "Fig. 4: large scale, E_m", note, lambda: draw("E_m")),
-        Picture("large_scale_e_s", "Fig. 5: large scale, E_s", note, lambda: draw("E_s")),
+        Picture(f"{name}_e_m", f"Fig. 4: large scale, E_m, {members} samples per cluster", note, lambda: draw("E_m")),
+        Picture(f"{name}_e_s", f"Fig. 5: large scale, E_s, {members} samples per cluster", note, lambda: draw("E_s")),
     ]
 
 

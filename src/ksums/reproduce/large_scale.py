@@ -13,20 +13,25 @@ from ksums.reproduce.bundled import cells, digits, patients
 from ksums.reproduce.curves import OURS, RELEASED, curve, warm_up
 from ksums.reproduce.experiment import Result, Size, Unit
 
-_MOST_CLUSTERS, _FEWEST_ROWS = 10_000, 20
+_MOST_CLUSTERS = 10_000
 _SEEDS, _LONG = 3, 5e10  # runs of each; one, where a pass takes so many multiplications
 
 
-def clusters_for(n: int) -> int:
-    """k = 10,000, or n/20 where the data is small."""
-    return min(_MOST_CLUSTERS, n // _FEWEST_ROWS)
+def clusters_for(n: int, members: int) -> int:
+    """k = 10,000, or fewer, so that a cluster has so many samples."""
+    return min(_MOST_CLUSTERS, n // members)
 
 
 class LargeScale:
-    """See ``Experiment``."""
+    """See ``Experiment``. The paper's data has 100 to 500 samples per cluster; ours is smaller."""
 
-    name, title, at_once = "large_scale", "Large scale (Figs. 4, 5)", False
+    at_once = False
     methods = ("k-means++", "k-means#", "Hartigan", "k-sums-Im", "k-sums-Is", RELEASED, OURS)
+
+    def __init__(self, name: str, members: int) -> None:
+        """``members``: samples per cluster."""
+        self.name, self.members = name, members
+        self.title = f"Large scale (Figs. 4, 5), {members} samples per cluster"
 
     def data(self, size: Size) -> list[Dataset]:
         """Images, words, sounds, events."""
@@ -36,12 +41,12 @@ class LargeScale:
 
     def settings(self, size: Size) -> Result:
         """As in the paper: 30 passes."""
-        return {"passes": 12 if size.quick else 30}
+        return {"passes": 12 if size.quick else 30, "members": self.members}
 
     def warm_up(self, size: Size, data: list[Dataset]) -> None:
         """See ``Experiment``."""
         for part in data:
-            warm_up(self.methods, part.X, min(clusters_for(part.X.shape[0]), 500))
+            warm_up(self.methods, part.X, min(clusters_for(part.X.shape[0], self.members), 500))
             few = np.asarray(part.X[:2000], np.float32)
             KSums(50, engine="neighbors", init="two-level", random_state=0).fit(few)  # what our default is for many
 
@@ -49,7 +54,7 @@ class LargeScale:
         """One run each, set by set, all methods in turn."""
         passes = self.settings(size)["passes"]
         for part in data:
-            X, k = np.asarray(part.X, np.float32), clusters_for(part.X.shape[0])
+            X, k = np.asarray(part.X, np.float32), clusters_for(part.X.shape[0], self.members)
             for seed in size.seeds(1 if X.size * k > _LONG else _SEEDS):
                 for method in self.methods:
                     yield (

@@ -9,6 +9,7 @@ PAPERS_DATA = {
     "significance": "SIFT100K, 100,000 × 128",
     "sequential": "SIFT100K, 100,000 × 128",
     "large_scale": "SIFT1M, 1,000,000 × 128; GloVe1M, 1.1 million × 100; MSD, 0.99 million × 60; SUSY, 5 million × 19",
+    "large_scale_100": "the same; with k = 10,000 these are 100, 110, 99 and 500 samples per cluster",
     "documents": "UMD: 15 sets of 878 to 9,558 × 2,880 to 36,306",
 }
 """Tab. 1. It prints 10⁴ for SIFT100K, which must be 10⁵."""

@@ -19,7 +19,14 @@ from ksums.reproduce.significance import Significance
 from ksums.reproduce.steps import Steps
 from ksums.reproduce.store import Store, read
 
-_ALL: tuple[Experiment, ...] = (Steps(), Significance(), Sequential(), LargeScale(), Documents())
+_ALL: tuple[Experiment, ...] = (
+    Steps(),
+    Significance(),
+    Sequential(),
+    LargeScale("large_scale", 20),
+    LargeScale("large_scale_100", 100),
+    Documents(),
+)
 EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}
 
 

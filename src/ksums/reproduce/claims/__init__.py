@@ -17,6 +17,7 @@ _JUDGES = {
     "significance": judge_significance,
     "sequential": judge_sequential,
     "large_scale": judge_large_scale,
+    "large_scale_100": judge_large_scale,
     "documents": judge_documents,
 }
 

@@ -24,6 +24,7 @@ class _OnSets:
     """Claims that are looked at on each data set."""
 
     sets: dict[str, Runs]
+    members: int  # samples per cluster
 
     def claim(
         self, where: str, claim: str, paper: str, kept: Callable[[Runs], bool], tell: Callable[[Runs], str]
@@ -31,13 +32,15 @@ class _OnSets:
         good = [name for name, runs in self.sets.items() if kept(runs)]
         told = "; ".join(f"{name}: {tell(runs)}" for name, runs in self.sets.items())
         of = len(self.sets)
-        return Claim(where, claim, paper, f"on {len(good)} of {of} sets. {told}", verdict(len(good), of))
+        ours = f"{self.members} samples per cluster, on {len(good)} of {of} sets. {told}"
+        return Claim(where, claim, paper, ours, verdict(len(good), of))
 
 
 def judge_large_scale(result: Result) -> list[Claim]:
     """The rows."""
     passes = result["settings"]["passes"]
-    on_sets = _OnSets({part["name"]: Runs(result, part["name"]) for part in result["data"]})
+    sets = {part["name"]: Runs(result, part["name"]) for part in result["data"]}
+    on_sets = _OnSets(sets, result["settings"]["members"])
     rows = []
     for method in ("k-sums-Im", RELEASED, "k-sums-Is"):
         rows += _is_lowest(on_sets, method, passes)
@@ -97,7 +100,7 @@ def _ranking_varies(on_sets: _OnSets) -> Claim:
         "Fig. 4",
         "Which of k-means++ and k-means# is better varies across the data sets.",
         "varies",
-        "; ".join(f"{name}: {method}" for name, method in better.items()),
+        f"{on_sets.members} samples per cluster. " + "; ".join(f"{name}: {method}" for name, method in better.items()),
         verdict(int(len(set(better.values())) > 1), 1),
     )
 
