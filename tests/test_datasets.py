@@ -237,6 +237,21 @@ def test_fetch_sift(server, tmp_path, monkeypatch, rng):
         datasets.fetch_sift("query", tmp_path)
 
 
+def test_where_the_mirror_fails_the_archive_of_texmex_is_taken(server, tmp_path, monkeypatch, rng):
+    X = rng.random((20, 128)).astype(np.float32)
+    write_vecs(tmp_path / "x.fvecs", X)
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz") as archive:
+        archive.add(tmp_path / "x.fvecs", "sift/sift_learn.fvecs")
+    missing = _fetch.Source([f"{server.at}/missing/a"], "sift_learn.fvecs", 20 * 516, (20, 128))
+    monkeypatch.setitem(_fetch.SOURCES, "sift_learn", missing)
+    serve(server, monkeypatch, "sift", file.getvalue(), (None, 128))
+    np.testing.assert_array_equal(datasets.fetch_sift("learn", tmp_path / "home", verbose=False).X, X)
+    monkeypatch.setitem(_fetch.SOURCES, "sift_base", missing._replace(file="sift_base.fvecs"))
+    with pytest.raises(DownloadError, match=r"404.*The archive of TEXMEX was tried.*sift_base\.fvecs"):
+        datasets.fetch_sift("base", tmp_path / "home", verbose=False)
+
+
 def test_fetch_glove(server, tmp_path, monkeypatch, rng):
     X = rng.random((3, 100)).round(3).astype(np.float32)
     words = ["the", ". . odd", "naïve"]

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import http.client
 import re
+import shutil
 import tarfile
 import tempfile
 import urllib.parse
@@ -37,6 +38,7 @@ _SIFT_MIRROR = "https://huggingface.co/datasets/qbo-odp/sift1m/resolve/main"
 SOURCES = {
     "sift_learn": Source([f"{_SIFT_MIRROR}/sift_learn.fvecs"], "sift_learn.fvecs", 51_600_000, (100_000, 128)),
     "sift_base": Source([f"{_SIFT_MIRROR}/sift_base.fvecs"], "sift_base.fvecs", 516_000_000, (1_000_000, 128)),
+    "sift": Source(["ftp://ftp.irisa.fr/local/texmex/corpus/sift.tar.gz"], "sift.tar.gz", None, (None, 128)),
     "glove": Source(
         ["https://nlp.stanford.edu/data/glove.twitter.27B.zip"],
         "glove.twitter.27B.zip",
@@ -51,7 +53,8 @@ SOURCES = {
         ["http://glaros.dtc.umn.edu/gkhome/fetch/sw/cluto/datasets.tar.gz"], "datasets.tar.gz", None, (None, 0)
     ),
 }
-"""Addresses may change; ``SOURCES["glove"].urls.append(...)`` adds one. That of the songs is a page with a link."""
+"""Addresses may change; ``SOURCES["glove"].urls.append(...)`` adds one. That of the songs is a page with a link; of SIFT
+there are single files on a mirror, and the archive of TEXMEX with all of them."""
 
 
 def fetch_sift(part: str = "learn", data_home: str | Path | None = None, verbose: bool = True) -> Dataset:
@@ -67,7 +70,30 @@ def fetch_sift(part: str = "learn", data_home: str | Path | None = None, verbose
     """
     if part not in ("learn", "base"):
         raise ValueError(f"part must be 'learn' or 'base'; got {part!r}.")
-    return _fetched(f"sift_{part}", f"TEXMEX sift_{part}", f"sift_{part}.npy", data_home, verbose, read_vecs)
+    name = f"sift_{part}"
+    try:
+        return _fetched(name, f"TEXMEX {name}", f"{name}.npy", data_home, verbose, read_vecs)
+    except DownloadError as error:
+        try:
+            _unpack_sift(folder_for(data_home), f"{name}.fvecs", verbose)
+        except DownloadError as second:
+            raise DownloadError(f"{error} The archive of TEXMEX was tried as well: {second}") from error
+    return _fetched(name, f"TEXMEX {name}", f"{name}.npy", data_home, verbose, read_vecs)
+
+
+def _unpack_sift(folder: Path, name: str, verbose: bool) -> None:
+    """One file of the archive of TEXMEX."""
+    source = SOURCES["sift"]
+    path = download(source.urls, folder / source.file, source.size, verbose)
+    try:
+        with tarfile.open(path) as archive:
+            member = archive.extractfile(f"sift/{name}")
+            if member is None:
+                raise tarfile.ReadError(f"sift/{name} is no file")
+            with member, whole_or_not_at_all(folder / name) as file:
+                shutil.copyfileobj(member, file)
+    except (tarfile.TarError, KeyError, EOFError, zlib.error) as error:
+        raise _damaged(path, error) from error
 
 
 def fetch_glove(data_home: str | Path | None = None, verbose: bool = True) -> Dataset:

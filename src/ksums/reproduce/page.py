@@ -150,9 +150,12 @@ def _two_rules(results: dict[str, Result]) -> str:
 
 def _data(results: dict[str, Result]) -> Table:
     rows = [
-        (name, PAPERS_DATA[name], f"{data['name']}, {data['n']:,} × {data['d']:,}")
+        (
+            name,
+            PAPERS_DATA[name],
+            "; ".join(f"{data['name']}, {data['n']:,} × {data['d']:,}" for data in result["data"]),
+        )
         for name, result in results.items()
-        for data in result["data"]
     ]
     return Table("What the experiments were done with (the paper: Tab. 1).", ("experiment", "paper", "ours"), rows)
 
@@ -233,6 +236,12 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .verdict::before { content: "●"; margin-right: .35em; }
 .holds::before { color: #009e73; } .in-part::before { color: #e69f00; content: "◐"; }
 .not::before { color: #d55e00; content: "○"; } code { background: var(--soft); padding: 0 .2em; }
+@media (max-width: 40rem) {
+  table.text thead { display: none; }
+  table.text td { display: block; border: 0; padding: .1rem 0; }
+  table.text td::before { content: attr(data-name) ": "; opacity: .6; }
+  table.text tr { display: block; border-bottom: 1px solid var(--line); padding: .6rem 0; }
+}
 """
 _CLASSES = {HOLDS: "holds", IN_PART: "in-part", NOT: "not"}
 
@@ -247,7 +256,7 @@ def _html(pieces: list[Piece]) -> str:
         elif isinstance(piece, Image):
             data = base64.b64encode(piece.path.read_bytes()).decode()
             body.append(
-                f'<figure><h3>{html.escape(piece.title)}</h3><img alt="{html.escape(piece.title)}" '
+                f'<figure><h3>{_inline(piece.title)}</h3><img alt="{html.escape(piece.title)}" '
                 f'src="data:image/png;base64,{data}"><figcaption>{_inline(piece.caption)}</figcaption></figure>'
             )
         else:
@@ -261,17 +270,22 @@ def _html(pieces: list[Piece]) -> str:
 
 
 def _html_table(table: Table) -> str:
+    """On a narrow screen the cells of a table of text stand below each other, with the names of their columns."""
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.head)
-    rows = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>\n" for row in table.rows)
-    caption = _inline(table.caption)
-    return f'<div class="wide"><table><caption>{caption}</caption><thead><tr>{head}</tr></thead>\n{rows}</table></div>'
+    rows = "".join("<tr>" + "".join(map(_cell, row, table.head)) + "</tr>\n" for row in table.rows)
+    kind = ' class="text"' if len(table.head) <= 5 else ""
+    return (
+        f'<div class="wide"><table{kind}><caption>{_inline(table.caption)}</caption><thead><tr>{head}</tr></thead>\n'
+        f"{rows}</table></div>"
+    )
 
 
-def _cell(text: str) -> str:
+def _cell(text: str, column: str) -> str:
+    name = f' data-name="{html.escape(column)}"'
     if text in _CLASSES:
-        return f'<td><span class="verdict {_CLASSES[text]}">{text}</span></td>'
+        return f'<td{name}><span class="verdict {_CLASSES[text]}">{text}</span></td>'
     kind = ' class="number"' if text.replace(".", "").isdigit() else ""
-    return f"<td{kind}>{_inline(text)}</td>"
+    return f"<td{name}{kind}>{_inline(text)}</td>"
 
 
 def _inline(text: str) -> str:
