@@ -53,8 +53,8 @@ SOURCES = {
         ["http://glaros.dtc.umn.edu/gkhome/fetch/sw/cluto/datasets.tar.gz"], "datasets.tar.gz", None, (None, 0)
     ),
 }
-"""Addresses may change; ``SOURCES["glove"].urls.append(...)`` adds one. That of the songs is a page with a link; SIFT is
-there as single files on a mirror, and as the archive of TEXMEX."""
+"""Addresses may change; ``SOURCES["glove"].urls.append(...)`` adds one. That of the songs is a page with a link; SIFT
+is there as single files on a mirror, and as the archive of TEXMEX."""
 
 
 def fetch_sift(part: str = "learn", data_home: str | Path | None = None, verbose: bool = True) -> Dataset:
