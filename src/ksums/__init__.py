@@ -5,6 +5,7 @@ from ksums.annealing import Annealed
 from ksums.estimators import BisectingKSums, KSums, SequentialKSums
 from ksums.history import PassRecord, history_frame
 from ksums.methods import METHODS
+from ksums.models import load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "PassRecord",
     "baselines",
     "history_frame",
+    "load",
     "metrics",
 ]

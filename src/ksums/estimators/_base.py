@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ksums import validation
+from ksums import saving, validation
 from ksums.computing import computing
 from ksums.drivers import Driver
 from ksums.engines import nearest_centres
@@ -81,6 +81,19 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             distances = sq_distances(block, centres, labels[part])
             total += float(distances.sum() if weights is None else distances @ weights[part])
         return -total
+
+    def save(self, path):
+        """Write the fitted model to a file, whole or not at all; :func:`ksums.load` reads it.
+
+        Arrays are in the safetensors format, all else in its header as JSON: parameters (callbacks, and random
+        generators that are objects, are left out), measures, the records of the passes, a fingerprint of the data.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        check_is_fitted(self)
+        saving.write(path, self)
 
     def _check_new(self, X) -> Matrix:
         check_is_fitted(self)

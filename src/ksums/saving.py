@@ -1,0 +1,191 @@
+"""Fitted models as files: arrays in safetensors, all else as JSON in its header. No pickle, so a file can be trusted.
+
+A file says its schema, the class, the parameters, the measures, the records of the passes, a fingerprint of the data,
+and a digest of all that, so that a damaged file is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from hashlib import blake2b
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ksums.annealing import Annealed
+from ksums.history import PassRecord
+from ksums.io import whole_or_not_at_all
+from ksums.sequential import Stream
+from ksums.tree import BisectingTree
+
+SCHEMA = 1
+_KEY = "ksums"  # of our part of the header
+_TREE = ("splits", "sizes", "within", "objectives")
+_SUMS = ("composites", "sizes", "counts", "norm_sums", "sq_composites")  # of a stream's state
+
+
+def write(path: str | Path, model: Any) -> None:
+    """Write a fitted model, whole or not at all."""
+    from safetensors.numpy import save
+
+    arrays: dict[str, np.ndarray] = {}
+    facts = {
+        "schema": SCHEMA,
+        "version": version("ksums"),
+        "class": type(model).__name__,
+        "parameters": {name: _fact(value, f"parameters.{name}", arrays) for name, value in _parameters(model).items()},
+        "attributes": {
+            name: _fact(value, f"attributes.{name}", arrays)
+            for name, value in vars(model).items()
+            if name not in model.get_params(deep=False) and _is_kept(name)
+        },
+        "fingerprint": fingerprint(model),
+    }
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    text = json.dumps(facts)
+    content = save(arrays, {_KEY: text, "digest": _digest(text, arrays)})
+    with whole_or_not_at_all(path) as file:
+        file.write(content)
+
+
+def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and arrays of a model's file, checked."""
+    from safetensors import SafetensorError, safe_open
+
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; the file of a model is needed.")
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.")
+    try:
+        with safe_open(path, "numpy") as file:
+            header = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 it is no dictionary
+    except SafetensorError as error:
+        raise ValueError(f"{path} is damaged, or no model of ksums: {error}.") from error
+    if _KEY not in header:
+        raise ValueError(f"{path} is no model of ksums, though a file of safetensors.")
+    if header.get("digest") != _digest(header[_KEY], arrays):
+        raise ValueError(f"{path} is damaged: its content is not what was written. Take another copy of it.")
+    facts = json.loads(header[_KEY])
+    if facts["schema"] > SCHEMA:
+        raise ValueError(
+            f"{path} was written by ksums {facts['version']} (schema {facts['schema']}); this version reads up to "
+            f"{SCHEMA}. Install a newer ksums."
+        )
+    return facts, arrays
+
+
+def restore(model_class: type, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """The model that was written."""
+    model = model_class(**{name: _value(fact, arrays) for name, fact in facts["parameters"].items()})
+    for name, fact in facts["attributes"].items():
+        vars(model)[name] = _value(fact, arrays)
+    if isinstance(getattr(model, "_stream", None), dict):
+        model._stream = _stream(model)
+    return model
+
+
+def fingerprint(model: Any) -> dict[str, Any]:
+    """What is known of the data: numbers of rows and columns, and the mean of all rows, from the clusters' sums."""
+    sizes = np.asarray(model.sizes_, np.float64)
+    mean = np.nan_to_num(np.asarray(model.composites_)).sum(axis=0) / sizes.sum()
+    return {"weight": float(sizes.sum()), "d": int(model.n_features_in_), "mean": _rounded(mean)}
+
+
+# ------------------------------------------------------------------------------------------ values
+def _parameters(model: Any) -> dict[str, Any]:
+    """Without those that are no data: functions that are called back, and generators of random numbers."""
+    parameters = model.get_params(deep=False) | {"callbacks": None}
+    if "callbacks" not in model.get_params(deep=False):
+        del parameters["callbacks"]
+    if not isinstance(parameters.get("random_state"), int | np.integer):
+        parameters["random_state"] = None
+    return parameters
+
+
+def _is_kept(name: str) -> bool:
+    return name.endswith("_") or name in ("_n_features_out", "_stream", "_seconds")
+
+
+def _fact(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """A value as JSON; arrays go to ``arrays`` and leave their names."""
+    if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            return {"kind": "words", "words": value.tolist()}
+        arrays[name] = value
+        return {"kind": "array", "name": name, "columns": bool(value.ndim == 2 and not value.flags.c_contiguous)}
+    if isinstance(value, Annealed):
+        return {"kind": "annealed", **asdict(value)}
+    if isinstance(value, BisectingTree):
+        return {
+            "kind": "tree",
+            "parts": {part: _fact(getattr(value, part), f"{name}.{part}", arrays) for part in _TREE},
+        }
+    if isinstance(value, Stream):
+        return _stream_facts(value, name, arrays)
+    if isinstance(value, list):
+        return {"kind": "records", "records": [asdict(record) for record in value]}
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"a model with {name} = {value!r} cannot be saved.")
+
+
+def _value(fact: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if not isinstance(fact, dict):
+        return fact
+    kind = fact["kind"]
+    if kind == "array":
+        array = arrays[fact["name"]]
+        return np.asfortranarray(array) if fact["columns"] else array
+    if kind == "words":
+        return np.array(fact["words"], object)
+    if kind == "annealed":
+        return Annealed(**{name: value for name, value in fact.items() if name != "kind"})
+    if kind == "tree":
+        return BisectingTree(**{part: _value(inner, arrays) for part, inner in fact["parts"].items()})
+    if kind == "records":
+        return [PassRecord(**record) for record in fact["records"]]
+    return {part: _value(inner, arrays) for part, inner in fact["parts"].items()} | {"identity": fact["identity"]}
+
+
+def _stream_facts(stream: Stream, name: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    openers = np.frombuffer(b"".join(stream.openers), np.uint8).reshape(len(stream.openers), -1)
+    parts = {part: getattr(stream.state, part) for part in _SUMS} | {
+        "shift": stream.shift,
+        "seen": stream.seen,
+        "is_sparse": stream.is_sparse,
+        "openers": openers if len(openers) else None,
+        "opened": np.array(list(stream.openers.values()), np.int64),
+    }
+    facts = {part: _fact(value, f"{name}.{part}", arrays) for part, value in parts.items()}
+    return {"kind": "stream", "identity": stream.identity, "parts": facts}
+
+
+def _stream(model: Any) -> Stream:
+    parts = vars(model)["_stream"]
+    stream = Stream(parts["identity"], model._driver(), model.n_features_in_, parts["is_sparse"])
+    stream.state = stream.state._replace(**{part: parts[part] for part in _SUMS})
+    stream.shift, stream.seen = parts["shift"], parts["seen"]
+    keys = [] if parts["openers"] is None else [row.tobytes() for row in parts["openers"]]
+    stream.openers = dict(zip(keys, parts["opened"].tolist(), strict=True))
+    return stream
+
+
+def _digest(text: str, arrays: dict[str, np.ndarray]) -> str:
+    digest = blake2b(text.encode(), digest_size=16)
+    for name in sorted(arrays):
+        digest.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
+        digest.update(arrays[name].data)
+    return digest.hexdigest()
+
+
+def _rounded(values: np.ndarray) -> str:
+    """A digest that does not change with the last digits, which depend on the order in which rows are added up."""
+    words = " ".join(f"{value:.6e}" for value in values)
+    return blake2b(words.encode(), digest_size=8).hexdigest()
