@@ -1,5 +1,9 @@
 """What several tests need: states made by hand, and passes in a given order."""
 
+import os
+import subprocess
+import sys
+
 from ksums import state as states
 from ksums.drivers import driver_for, relaxed
 from ksums.engines.exact import ExactEngine
@@ -48,3 +52,16 @@ def run_passes(engine, orders):
         states.renew_sq_composites(engine.state)
         labels.append(engine.state.labels.copy())
     return labels, moves
+
+
+def ksums(*arguments, **more):
+    """A command under way, as a user starts it."""
+    environment = {**os.environ, "KSUMS_CHECK": "0", "COLUMNS": "100"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "ksums", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        **more,
+    )

@@ -64,15 +64,55 @@ def test_every_format_gives_the_same_rows(tmp_path, rng):
     np.testing.assert_array_equal(read_rows(tmp_path / "a.csv", columns=[1, 3]), X[:, [1, 3]])
 
 
+def test_columns_by_name_and_number(tmp_path):
+    (tmp_path / "a.csv").write_text('id,"the width",height\nx,1,2\ny,3,4\n')
+    assert read_rows(tmp_path / "a.csv", ["height", "the width"]).tolist() == [[2, 1], [4, 3]]
+    assert read_rows(tmp_path / "a.csv", [2]).tolist() == [[2], [4]]
+    with pytest.raises(ValueError, match=r"no column 'depth'; its columns are id, the width, height"):
+        read_rows(tmp_path / "a.csv", ["depth"])
+    np.save(tmp_path / "a.npy", np.arange(6.0).reshape(2, 3))
+    assert read_rows(tmp_path / "a.npy", [2, 0]).tolist() == [[2, 0], [5, 3]]
+    for wrong in (3, "a"):
+        with pytest.raises(ValueError, match=f"no column {wrong!r}; its columns are the numbers 0 to 2"):
+            read_rows(tmp_path / "a.npy", [wrong])
+
+
+def test_parquet(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"a": [1, 2], "b": [0.5, 1.5], "word": ["x", "y"]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    assert read_rows(tmp_path / "a.parquet", ["b", "a"]).tolist() == [[0.5, 1], [1.5, 2]]
+    with pytest.raises(ValueError, match=r"word \(string\) is none"):
+        read_rows(tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match="no column 'c'; its columns are a, b, word"):
+        read_rows(tmp_path / "a.parquet", ["c"])
+    whole = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match="cut off, or no parquet file"):
+        read_rows(tmp_path / "a.parquet")
+
+
+def test_svmlight(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:0.5 3:2\n-1 2:1\n")
+    assert read_rows(tmp_path / "a.svm").toarray().tolist() == [[0.5, 0, 2], [0, 1, 0]]
+    (tmp_path / "a.svm").write_text("nonsense here\n")
+    with pytest.raises(ValueError, match="is no svmlight file"):
+        read_rows(tmp_path / "a.svm")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
+        ("a.csv", b"one,two\n", "has names, but no rows"),
+        ("a.csv", b"\xff\xfe\x00", "no text of columns"),
+        ("a.csv.gz", b"1,2\n", "no text of columns"),
+        ("a.csv", b"1,2\n3\n", "number of columns changed from 2 to 1"),
         ("a.npy", b"\x93NUMPY\x01\x00", "cut off, or no .npy file"),
         ("a.npy", b"", "cut off, or no .npy file"),
         ("a.npz", b"PK\x03\x04 nothing", "cut off, or no .npz file"),
         ("a.csv", b"", "is empty"),
-        ("a.csv", b"1,2\n3,x\n", "could not convert string 'x'"),
-        ("a.csv", b"one,two\n3,x\n", "not counting the first line"),
+        ("a.csv", b"1,2\n3,x\n", r"could not convert string 'x'.*row 0 is the first row"),
+        ("a.csv", b"one,two\n3,x\n", "row 0 is the row below the names"),
         ("a.txt", b"1 2\n", r"got '\.txt'"),
         ("a", b"1 2\n", "got 'no suffix'"),
     ],

@@ -1,9 +1,6 @@
 """``ksums reproduce``: results that outlive a kill, verdicts that follow from them, the page."""
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from functools import partial
 from html.parser import HTMLParser
@@ -11,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers import ksums
 
 from ksums import __version__
 from ksums.datasets import Dataset
@@ -116,18 +114,6 @@ def test_all_missing_data_is_named_before_any_work(tmp_path):
 def kept_in(folder):
     path = folder / "cut" / "results" / "significance.json"
     return read(path)["units"] if path.exists() else {}
-
-
-def ksums(*arguments, **more):
-    environment = {**os.environ, "KSUMS_CHECK": "0", "COLUMNS": "100"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "ksums", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        **more,
-    )
 
 
 def without_seconds(value):
@@ -399,32 +385,3 @@ def test_single_steps_add_up_to_the_pass(rng):
             assert all(entry["E_m"]["raised"] == 0 for entry in passes)
         if objective == "pairwise":
             assert all(entry["E_s"]["raised"] == 0 for entry in passes)
-
-
-# ------------------------------------------------------------------------------------------ command line
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["reproduce", "nothing"], "there is no experiment 'nothing'; there are steps, significance"),
-        (["reproduce", "--data", "/no/such/folder"], "--data: /no/such/folder is no folder"),
-        (["reproduce", "--only-page", "--out", "/no/such/folder"], "there are no results in"),
-        (["reproduce", "--quick", "--report", "."], "--report: . is a folder"),
-        (["reproduce", "--runs", "0"], "--runs"),
-        (["nonsense"], "nonsense"),
-    ],
-)
-def test_bad_use_is_one_clear_line(tmp_path, arguments, words):
-    process = ksums(*arguments, cwd=tmp_path)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 2
-    assert words in errors
-    assert "Traceback" not in errors
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_help_and_version():
-    for arguments, words in ((["--help"], "reproduce"), (["reproduce", "--help"], "--quick"), (["--version"], "0.")):
-        process = ksums(*arguments)
-        told, errors = process.communicate(timeout=120)
-        assert process.returncode == 0, errors
-        assert words in told

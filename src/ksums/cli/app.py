@@ -8,6 +8,9 @@ import sys
 import typer
 
 from ksums import __version__
+from ksums.cli.fit import fit
+from ksums.cli.info import info
+from ksums.cli.predict import predict
 from ksums.cli.reproduce import reproduce
 
 app = typer.Typer(
@@ -17,7 +20,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(reproduce)
+for command in (fit, predict, reproduce, info):
+    app.command()(command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -15,30 +15,34 @@ import numpy as np
 from scipy import sparse
 
 from ksums.io.cluto import read_cluto
+from ksums.io.tables import read_parquet, read_svmlight, read_text
 from ksums.io.vecs import read_vecs
 from ksums.typing import Matrix
 
-SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".fvecs", ".bvecs", ".ivecs", ".mat")
+_TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+SUFFIXES = (".npy", ".npz", *_TEXT, ".parquet", ".fvecs", ".bvecs", ".ivecs", ".svm", ".svmlight", ".mat")
 
 
-def read_rows(path: str | Path, columns: Sequence[int] | None = None) -> Matrix:
+def read_rows(path: str | Path, columns: Sequence[int | str] | None = None) -> Matrix:
     """Rows (n, d) of a file.
 
-    ==================  =================================================================================
-    suffix              what it is
-    ==================  =================================================================================
-    .npy                a NumPy array, as a memory map: it is read when it is used
-    .npz                NumPy arrays, of which the one called ``X`` is meant, or a sparse matrix of SciPy
-    .csv, .tsv, .gz     numbers, with or without a line of names above them
-    .fvecs, .bvecs …    vectors of TEXMEX
-    .mat                a matrix of CLUTO
-    ==================  =================================================================================
+    ====================  =================================================================================
+    suffix                what it is
+    ====================  =================================================================================
+    .npy                  a NumPy array, as a memory map: it is read when it is used
+    .npz                  NumPy arrays, of which the one called ``X`` is meant, or a sparse matrix of SciPy
+    .csv, .tsv, .gz       numbers, with or without a line of names above them
+    .parquet              a table; needs pyarrow
+    .fvecs, .bvecs …      vectors of TEXMEX
+    .svm, .svmlight       sparse rows of svmlight; the labels in it are left out
+    .mat                  a matrix of CLUTO
+    ====================  =================================================================================
 
     Parameters
     ----------
     path : str or Path
-    columns : sequence of int, default=None
-        For text only: which columns are read.
+    columns : sequence of int or str, default=None
+        Which columns are read, by number or by name; all, if None. Of files without names, numbers only.
 
     Raises
     ------
@@ -51,13 +55,28 @@ def read_rows(path: str | Path, columns: Sequence[int] | None = None) -> Matrix:
     suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
     if path.is_dir():
         raise ValueError(f"{path} is a folder; a file is needed.")
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.")
     if suffix not in SUFFIXES:
         raise ValueError(f"{path}: files that end in {', '.join(SUFFIXES)} are read; got {suffix or 'no suffix'!r}.")
+    if suffix in _TEXT:
+        return read_text(path, "\t" if ".tsv" in suffix else ",", columns)
+    if suffix == ".parquet":
+        return read_parquet(path, columns)
     if suffix in (".npy", ".npz"):
-        return _read_numpy(path)
-    if suffix == ".mat":
-        return read_cluto(path).X
-    return read_vecs(path) if suffix.endswith("vecs") else _read_text(path, columns)
+        rows = _read_numpy(path)
+    elif suffix == ".mat":
+        rows = read_cluto(path).X
+    else:
+        rows = read_vecs(path) if suffix.endswith("vecs") else read_svmlight(path)
+    return rows if columns is None else _some(rows, columns, path)
+
+
+def _some(rows: Matrix, columns: Sequence[int | str], path: Path) -> Matrix:
+    wrong = [column for column in columns if not isinstance(column, int) or not 0 <= column < rows.shape[1]]
+    if wrong:
+        raise ValueError(f"{path} has no column {wrong[0]!r}; its columns are the numbers 0 to {rows.shape[1] - 1}.")
+    return rows[:, list(columns)]
 
 
 def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
@@ -85,27 +104,6 @@ def _read_numpy(path: Path) -> Matrix:
     if array.ndim != 2:
         raise ValueError(f"{path}: an array of shape (n, d) is needed; got shape {array.shape}.")
     return array
-
-
-def _read_text(path: Path, columns: Sequence[int] | None) -> np.ndarray:
-    delimiter = "\t" if ".tsv" in path.suffixes else ","
-    if not path.stat().st_size:
-        raise ValueError(f"{path} is empty.")
-    try:
-        return _numbers(path, delimiter, columns, 0)
-    except (EOFError, zlib.error) as error:
-        raise ValueError(f"{path} is cut off: {error}.") from error
-    except ValueError as error:
-        if " row 0," not in f"{error},":
-            raise ValueError(f"{path}: {error}.") from error
-    try:  # the first line may be names
-        return _numbers(path, delimiter, columns, 1)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}, not counting the first line.") from error
-
-
-def _numbers(path: Path, delimiter: str, columns: Sequence[int] | None, skipped: int) -> np.ndarray:
-    return np.loadtxt(path, np.float32, delimiter=delimiter, usecols=columns, skiprows=skipped, ndmin=2, comments=None)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,165 @@
+"""Commands as a new user types them, good and bad."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from helpers import ksums
+
+import ksums as library
+from ksums.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path, blobs):
+    """Files of the same 300 rows."""
+    np.save(tmp_path / "rows.npy", blobs)
+    np.savetxt(tmp_path / "rows.csv", blobs, delimiter=",", header="a,b,c,d,e,f", comments="", fmt="%.17g")
+    bad = blobs.copy()
+    bad[17, 2] = np.nan
+    np.save(tmp_path / "nan.npy", bad)
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "rows.npy").read_bytes()[:-100])
+    (tmp_path / "words.csv").write_text("a,b\n1,2\n3,high\n")
+    return tmp_path
+
+
+def done(folder, *arguments, given=None):
+    process = ksums(*arguments, cwd=folder, stdin=subprocess.PIPE)
+    told, errors = process.communicate(given, timeout=300)
+    return process.returncode, told, errors
+
+
+def test_fit_writes_what_is_asked_for(folder, blobs):
+    names = ["--labels", "out/labels.npy", "--model", "out/model", "--history", "out/history.csv"]
+    code, told, errors = done(folder, "fit", "rows.npy", "-k", 5, *names)
+    assert code == 0, errors
+    model = library.KSums(5, random_state=0).fit(blobs)
+    np.testing.assert_array_equal(np.load(folder / "out" / "labels.npy"), model.labels_)
+    np.testing.assert_array_equal(library.load(folder / "out" / "model").predict(blobs), model.predict(blobs))
+    lines = (folder / "out" / "history.csv").read_text().splitlines()
+    assert len(lines) == len(model.history_) + 1
+    assert f"E_m {model.distortion_:.6g}" in told
+    assert "pass 1" in errors  # plain lines where nobody looks
+
+
+def test_formats_columns_and_standard_input_agree(folder):
+    code, told, _ = done(folder, "fit", "rows.csv", "-k", 3, "--columns", "c,0", "--json", "--labels", "one.csv")
+    assert code == 0
+    facts = json.loads(told)
+    assert (facts["n"], facts["d"], facts["k"]) == (300, 2, 3)
+    text = (folder / "rows.csv").read_text()
+    code, told, errors = done(folder, "fit", "-", "-k", 3, "--columns", "c,0", "-q", "--labels", "two.csv", given=text)
+    assert (code, told, errors) == (0, "", "")
+    assert (folder / "one.csv").read_text() == (folder / "two.csv").read_text()
+
+
+def test_predict_and_methods_of_the_paper(folder):
+    assert done(folder, "fit", "rows.npy", "-k", 5, "--method", "k-means++", "--model", "m", "-q")[0] == 0
+    code, told, errors = done(folder, "predict", "m", "rows.csv", "--labels", "labels.parquet", "--json")
+    assert code == 0, errors
+    assert json.loads(told)["n"] == 300
+    assert (folder / "labels.parquet").stat().st_size > 0
+
+
+def test_info(folder):
+    code, told, _ = done(folder, "info", "--json")
+    assert code == 0
+    assert json.loads(told)["ksums"] == library.__version__
+    assert "threads" in done(folder, "info")[1]
+
+
+BAD = [
+    (["fit", "nothing.npy", "-k", 5], "nothing.npy does not exist"),
+    (["fit", ".", "-k", 5], ". is a folder"),
+    (["fit", "cut.npy", "-k", 5], "cut.npy is cut off"),
+    (["fit", "nan.npy", "-k", 5], "NaN"),
+    (["fit", "words.csv", "-k", 1], "could not convert string 'high'"),
+    (["fit", "rows.csv", "-k", 5, "--columns", "a,z"], "no column 'z'; its columns are a, b, c, d, e, f"),
+    (["fit", "rows.npy", "-k", 500], "n_clusters"),
+    (["fit", "rows.npy", "-k", 0], "n_clusters"),
+    (["fit", "rows.npy"], "-k"),
+    (["fit", "rows.npy", "-k", 5, "--metric", "cosin"], "metric"),
+    (["fit", "rows.npy", "-k", 5, "--method", "kmeans"], "--method: there is no 'kmeans'; there are k-means"),
+    (["fit", "rows.npy", "-k", 5, "--method", "k-means", "--effort", "high"], "--effort is for --method ksums"),
+    (["fit", "rows.npy", "-k", 5, "--effort", "much"], "effort"),
+    (["fit", "rows.npy", "-k", 5, "--labels", "labels.txt"], "--labels: labels.txt must end in .npy, .csv, .parquet"),
+    (["fit", "rows.npy", "-k", 5, "--model", "."], "--model: . is a folder"),
+    (["predict", "rows.npy", "rows.npy", "--labels", "l.npy"], "no model of ksums"),
+    (["predict", "nothing", "rows.npy", "--labels", "l.npy"], "nothing does not exist"),
+    (["reproduce", "nothing"], "there is no experiment 'nothing'; there are steps, significance"),
+    (["reproduce", "--data", "no/such/folder"], "--data: no/such/folder is no folder"),
+    (["reproduce", "--data", "."], "SIFT (learn) is not in ."),
+    (["reproduce", "--only-page", "--out", "no/such/folder"], "there are no results in"),
+    (["reproduce", "--quick", "--report", "."], "--report: . is a folder"),
+    (["reproduce", "--runs", "0"], "--runs"),
+    (["nonsense"], "nonsense"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD, ids=lambda value: None if isinstance(value, str) else str(value))
+def test_bad_use_is_one_clear_line_and_leaves_nothing(folder, monkeypatch, capsys, arguments, words):
+    """In this process, as a new one takes seconds to begin."""
+    before = sorted(folder.iterdir())
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(sys, "argv", ["ksums", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told, errors = capsys.readouterr()
+    assert ended.value.code == 2
+    assert words in errors
+    assert told == ""
+    assert sorted(folder.iterdir()) == before
+
+
+def test_bad_input_shows_no_traceback(folder):
+    code, _, errors = done(folder, "fit", "nan.npy", "-k", 5)
+    assert code == 2
+    assert "Traceback" not in errors
+    assert errors.startswith("ksums: ")
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a user who may not write everywhere")
+def test_no_permission_is_said_before_the_work(folder):
+    (folder / "locked").mkdir(mode=0o500)
+    code, _, errors = done(folder, "fit", "rows.npy", "-k", 5, "--labels", "locked/l.npy")
+    assert code == 2
+    assert "no permission" in errors
+
+
+def test_a_reader_that_goes_away_is_no_error(folder):
+    command = f"{sys.executable} -m ksums fit rows.npy -k 5 | head -c 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
+    finished = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert "Traceback" not in finished.stderr
+    assert "Exception" not in finished.stderr
+
+
+def test_ctrl_c_leaves_a_usable_model(folder, rng):
+    np.save(folder / "many.npy", rng.random((60_000, 20)).astype(np.float32))
+    process = ksums("fit", "many.npy", "-k", 300, "--effort", 600, "--model", "m", "--labels", "l.npy", cwd=folder)
+    line = process.stderr.readline()  # a first pass is done
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130, line + errors
+    assert "interrupted" in errors
+    assert library.load(folder / "m").cluster_centers_.shape == (300, 20)
+    assert len(np.load(folder / "l.npy")) == 60_000
+
+
+def test_help_and_version():
+    for arguments, words in (
+        (["--help"], "reproduce"),
+        (["fit", "--help"], "ksums fit vectors.npy -k 100"),
+        (["reproduce", "--help"], "--quick"),
+        (["--version"], "0."),
+    ):
+        process = ksums(*arguments)
+        told, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+        assert words in told
