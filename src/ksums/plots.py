@@ -1,0 +1,243 @@
+"""Pictures of fitted models. Each function draws into ``ax``, or a new one, and returns it; none needs a screen.
+
+Needs matplotlib (``pip install 'ksums[plots]'``), which is loaded by the first picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from ksums.metrics import unit_rows
+from ksums.typing import Matrix
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)))
+_MOST_NAMED = 40  # clusters that get a number in the map
+_MOST_LEVEL = 25  # leaves of a dendrogram whose names stand side by side
+
+
+def objective(models: Any, by: str = "pass", measure: str = "objective", ax: Axes | None = None) -> Axes:
+    """A measure after each pass.
+
+    Parameters
+    ----------
+    models : fitted model, or dict of name to fitted model
+    by : {"pass", "seconds"}, default="pass"
+    measure : {"objective", "distortion", "pairwise", "moves"}, default="objective"
+    ax : matplotlib Axes, default=None
+    """
+    _check("by", by, ("pass", "seconds"))
+    _check("measure", measure, ("objective", "distortion", "pairwise", "moves"))
+    ax = _axes(ax)
+    named = models if isinstance(models, Mapping) else {type(models).__name__: models}
+    for at, (name, model) in enumerate(named.items()):
+        records = _history(model)
+        x = [record.index if by == "pass" else record.seconds for record in records]
+        y = [getattr(record, measure) for record in records]
+        (line,) = ax.plot(x, y, linestyle=_DASHES[at % len(_DASHES)], label=name)
+        search = [i for i, record in enumerate(records) if record.stage == "merge-split"]
+        if search:
+            label = f"{name}: merge–split search"
+            ax.plot(np.take(x, search), np.take(y, search), "o", mfc="none", color=line.get_color(), label=label)
+    ax.set(xlabel="pass, or part of the search" if by == "pass" else "seconds", ylabel=measure)
+    ax.grid(alpha=0.3)
+    if len(ax.get_lines()) > 1:
+        ax.legend()
+    return ax
+
+
+def sizes(model: Any, ax: Axes | None = None) -> Axes:
+    """Sizes of the clusters, the largest first, and their mean.
+
+    Parameters
+    ----------
+    model : fitted model
+    ax : matplotlib Axes, default=None
+    """
+    check_is_fitted(model)
+    ax = _axes(ax)
+    found = np.sort(np.asarray(model.sizes_, np.float64))[::-1]
+    ax.fill_between(np.arange(len(found) + 1), np.append(found, found[-1]), step="post", alpha=0.6)
+    ax.axhline(found.mean(), color="k", linestyle="--", linewidth=1, label=f"mean {found.mean():,.4g}")
+    ax.set(xlabel="cluster, by size", ylabel="size", xlim=(0, len(found)), ylim=(0, None))
+    ax.legend()
+    return ax
+
+
+def cluster_map(X: Matrix, model: Any, sample: int = 5_000, random_state: int = 0, ax: Axes | None = None) -> Axes:
+    """Rows as points in the plane of their two principal components, coloured by cluster.
+
+    Parameters
+    ----------
+    X : array or CSR array of shape (n, d)
+        The rows the model was fitted to.
+    model : fitted model
+    sample : int, default=5,000
+        So many rows are drawn at most, at random; the title says how many.
+    random_state : int, default=0
+    ax : matplotlib Axes, default=None
+    """
+    labels = _labels(X, model)
+    ax = _axes(ax)
+    chosen = _sample(len(labels), sample, random_state)
+    points = _plane(X, chosen, getattr(model, "metric", "l2"), random_state)
+    own = labels[chosen]
+    ax.scatter(points[:, 0], points[:, 1], c=own, cmap="turbo", s=6, alpha=0.7, linewidths=0)
+    clusters = np.unique(own)
+    if len(clusters) <= _MOST_NAMED:
+        for r in clusters:
+            place = points[own == r].mean(axis=0)
+            box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
+            ax.annotate(str(r), place, ha="center", va="center", fontsize=8, bbox=box)
+    ax.set(xlabel="first principal component", ylabel="second principal component")
+    ax.set_title(f"{len(chosen):,} of {len(labels):,} rows, {len(model.sizes_):,} clusters", fontsize=10)
+    return ax
+
+
+def dendrogram(model: Any, names: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
+    """The tree of a bisecting model.
+
+    Parameters
+    ----------
+    model : fitted BisectingKSums, or bisecting baseline
+    names : sequence of str, default=None
+        A name for each cluster; its number, if None.
+    ax : matplotlib Axes, default=None
+    """
+    from scipy.cluster import hierarchy
+
+    check_is_fitted(model)
+    if not hasattr(model, "linkage"):
+        raise TypeError(f"a dendrogram is of a bisecting model; got {type(model).__name__}.")
+    ax = _axes(ax)
+    hierarchy.dendrogram(
+        model.linkage(),
+        labels=names,
+        color_threshold=0,
+        above_threshold_color="0.3",
+        leaf_font_size=8,
+        leaf_rotation=90 if len(model.sizes_) > _MOST_LEVEL else 0,
+        ax=ax,
+    )
+    ax.set(xlabel="cluster", ylabel="objective within")
+    return ax
+
+
+def silhouette(X: Matrix, model: Any, sample: int = 2_000, random_state: int = 0, ax: Axes | None = None) -> Axes:
+    """How much nearer the rows of each cluster are to each other than to the next cluster: 1 is best, below 0 is bad.
+
+    Parameters
+    ----------
+    X : array or CSR array of shape (n, d)
+    model : fitted model
+    sample : int, default=2,000
+        So many rows are looked at, at most: the work grows with the square.
+    random_state : int, default=0
+    ax : matplotlib Axes, default=None
+    """
+    from sklearn.metrics import silhouette_samples
+
+    labels = _labels(X, model)
+    ax = _axes(ax)
+    chosen = _sample(len(labels), sample, random_state)
+    own = labels[chosen]
+    clusters = np.unique(own)
+    if not 1 < len(clusters) < len(chosen):
+        raise ValueError(f"a silhouette needs 2 clusters at least, and fewer than rows; got {len(clusters)}.")
+    metric = "cosine" if getattr(model, "metric", "l2") == "cosine" else "euclidean"
+    values = silhouette_samples(X[chosen], own, metric=metric)
+    at, middles = 0, []
+    for shade, r in enumerate(clusters):
+        part = np.sort(values[own == r])
+        ax.fill_betweenx(np.arange(at, at + len(part)), 0, part, color="0.35" if shade % 2 else "0.6", linewidth=0)
+        middles.append(at + len(part) / 2)
+        at += len(part)
+    if len(clusters) <= _MOST_NAMED:
+        ax.set_yticks(middles, [str(r) for r in clusters], fontsize=7)
+    else:
+        ax.set_yticks([])
+    ax.axvline(values.mean(), color="k", linestyle="--", linewidth=1, label=f"mean {values.mean():.3f}")
+    ax.set(xlabel="silhouette", ylabel="cluster", ylim=(0, at))
+    ax.set_title(f"{len(chosen):,} of {len(labels):,} rows", fontsize=10)
+    ax.legend(loc="lower right")
+    return ax
+
+
+def comparison(models: Mapping[str, Any], measure: str = "distortion", ax: Axes | None = None) -> Axes:
+    """A measure of several methods, each fitted once or several times.
+
+    Parameters
+    ----------
+    models : dict of name to fitted model, or to a list of them
+    measure : {"distortion", "pairwise", "objective", "inertia"}, default="distortion"
+    ax : matplotlib Axes, default=None
+    """
+    _check("measure", measure, ("distortion", "pairwise", "objective", "inertia"))
+    ax = _axes(ax)
+    for at, several in enumerate(models.values()):
+        runs = several if isinstance(several, list | tuple) else [several]
+        values = [getattr(model, f"{measure}_") for model in runs]
+        ax.plot([min(values), max(values)], [at, at], color="0.6", linewidth=4, solid_capstyle="butt", zorder=1)
+        ax.plot(values, [at] * len(values), "k|", markersize=9)
+        ax.plot([np.median(values)], [at], "o", color="#d55e00", zorder=3)
+    ax.set_yticks(range(len(models)), list(models))
+    ax.set(xlabel=f"{measure} (each run, and the median)")
+    ax.invert_yaxis()
+    ax.grid(alpha=0.3, axis="x")
+    return ax
+
+
+# ------------------------------------------------------------------------------------------ helpers
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib, which is not installed: pip install 'ksums[plots]'.") from error
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def _check(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+
+
+def _history(model: Any) -> list[Any]:
+    check_is_fitted(model)
+    return list(model.history_)
+
+
+def _labels(X: Matrix, model: Any) -> np.ndarray:
+    check_is_fitted(model)
+    if X.shape[0] != len(model.labels_):
+        raise ValueError(f"X has {X.shape[0]} rows, the model has labels of {len(model.labels_)}: other data?")
+    return np.asarray(model.labels_)
+
+
+def _sample(n: int, most: int, random_state: int) -> np.ndarray:
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(random_state).choice(n, most, replace=False))
+
+
+def _plane(X: Matrix, chosen: np.ndarray, metric: str, random_state: int) -> np.ndarray:
+    """Two coordinates for some rows: principal components; of sparse rows the leading directions through 0."""
+    from sklearn.decomposition import PCA, TruncatedSVD
+
+    rows = X[chosen]
+    if metric == "cosine":
+        rows = unit_rows(rows)
+    if sparse.issparse(rows):
+        return TruncatedSVD(2, random_state=random_state).fit_transform(rows)
+    rows = np.asarray(rows, np.float64)
+    if rows.shape[1] == 1:
+        return np.column_stack([rows[:, 0], np.zeros(len(rows))])
+    return PCA(2, random_state=random_state).fit_transform(rows)

@@ -1,0 +1,108 @@
+"""Pictures: they are drawn where they are asked for, show what they say, and need no screen."""
+
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ksums import BisectingKSums, KSums, baselines, plots
+
+matplotlib.use("Agg")
+from matplotlib import pyplot
+
+
+@pytest.fixture
+def ax():
+    figure, ax = pyplot.subplots()
+    yield ax
+    pyplot.close(figure)
+
+
+@pytest.fixture
+def model(blobs):
+    return KSums(5, random_state=0).fit(blobs)
+
+
+@pytest.mark.parametrize("by", ["pass", "seconds"])
+def test_objective(blobs, model, ax, by):
+    other = baselines.KMeans(5, random_state=0).fit(blobs)
+    assert plots.objective({"ours": model, "theirs": other}, by=by, measure="distortion", ax=ax) is ax
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    assert lines["theirs"].get_ydata().tolist() == [record.distortion for record in other.history_]
+    assert "ours: merge–split search" in lines
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(lines)
+
+
+def test_sizes(model, ax):
+    plots.sizes(model, ax=ax)
+    assert ax.get_xlim() == (0, 5)
+    assert "mean 60" in ax.get_legend().get_texts()[0].get_text()
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_map(blobs, ax, metric, as_sparse):
+    X = sparse.csr_array(blobs) if as_sparse else blobs
+    model = KSums(5, metric=metric, random_state=0).fit(X)
+    plots.cluster_map(X, model, sample=100, ax=ax)
+    assert ax.collections[0].get_offsets().shape == (100, 2)
+    assert ax.get_title() == "100 of 300 rows, 5 clusters"
+    assert {text.get_text() for text in ax.texts} == set("01234")
+
+
+def test_map_of_one_column(rng, ax):
+    X = rng.random((20, 1))
+    plots.cluster_map(X, KSums(2, random_state=0).fit(X), ax=ax)
+    assert ax.collections[0].get_offsets().shape == (20, 2)
+
+
+def test_dendrogram(blobs, model, ax):
+    plots.dendrogram(BisectingKSums(4, random_state=0).fit(blobs), names=list("abcd"), ax=ax)
+    assert sorted(text.get_text() for text in ax.get_xticklabels()) == list("abcd")
+    with pytest.raises(TypeError, match="a dendrogram is of a bisecting model; got KSums"):
+        plots.dendrogram(model, ax=ax)
+
+
+def test_silhouette(blobs, model, ax):
+    plots.silhouette(blobs, model, sample=200, ax=ax)
+    assert len(ax.collections) == 5
+    assert float(ax.get_legend().get_texts()[0].get_text().split()[1]) > 0.5
+    with pytest.raises(ValueError, match="needs 2 clusters at least"):
+        plots.silhouette(blobs, KSums(1).fit(blobs), ax=ax)
+
+
+def test_comparison(blobs, model, ax):
+    plots.comparison({"one": model, "three": [KSums(5, random_state=seed).fit(blobs) for seed in range(3)]}, ax=ax)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["one", "three"]
+
+
+def test_bad_use_is_told(blobs, model, ax):
+    with pytest.raises(ValueError, match="by must be one of 'pass', 'seconds'; got 'hours'"):
+        plots.objective(model, by="hours", ax=ax)
+    with pytest.raises(ValueError, match="measure must be one of"):
+        plots.comparison({"a": model}, measure="beauty", ax=ax)
+    with pytest.raises(ValueError, match="X has 10 rows, the model has labels of 300"):
+        plots.cluster_map(blobs[:10], model, ax=ax)
+    with pytest.raises(ValueError, match="not fitted"):
+        plots.sizes(KSums(5), ax=ax)
+
+
+def test_an_axes_is_made_where_none_is_given(model):
+    ax = plots.sizes(model)
+    assert ax.figure.axes == [ax]
+    pyplot.close(ax.figure)
+
+
+def test_matplotlib_is_not_loaded_before_a_picture():
+    code = "import sys, ksums, ksums.plots; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_rows_of_the_same_data_give_the_same_picture(blobs, model):
+    one, two = (plots.cluster_map(blobs, model, sample=50) for _ in range(2))
+    np.testing.assert_array_equal(one.collections[0].get_offsets(), two.collections[0].get_offsets())
+    for ax in (one, two):
+        pyplot.close(ax.figure)
