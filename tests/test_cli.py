@@ -66,6 +66,27 @@ def test_predict_and_methods_of_the_paper(folder):
     assert (folder / "labels.parquet").stat().st_size > 0
 
 
+def test_choose_k_suggests_and_explains(folder):
+    code, told, errors = done(
+        folder, "choose-k", "rows.npy", "--from", 3, "--to", 7, "--plot", "k.png", "--table", "k.csv"
+    )
+    assert code == 0, errors
+    assert "k = 5: models of different parts of the data agree to 1.00" in told
+    assert (folder / "k.png").read_bytes().startswith(b"\x89PNG")
+    assert len((folder / "k.csv").read_text().splitlines()) == 6
+
+
+def test_compare(folder):
+    command = ["compare", "rows.npy", "-k", 5, "--methods", "k-means,ksums", "--runs", 2]
+    code, told, errors = done(folder, *command, "--json", "--plot", "c.svg")
+    assert code == 0, errors
+    rows = json.loads(told)
+    assert [row["method"] for row in rows] == ["k-means", "ksums"]
+    assert rows[1]["E_m"] <= rows[0]["E_m"]
+    assert "<svg" in (folder / "c.svg").read_text()
+    assert done(folder, *command)[1].splitlines()[0].split()[0] == "method"
+
+
 def test_info(folder):
     code, told, _ = done(folder, "info", "--json")
     assert code == 0
@@ -91,6 +112,10 @@ BAD = [
     (["fit", "rows.npy", "-k", 5, "--model", "."], "--model: . is a folder"),
     (["predict", "rows.npy", "rows.npy", "--labels", "l.npy"], "no model of ksums"),
     (["predict", "nothing", "rows.npy", "--labels", "l.npy"], "nothing does not exist"),
+    (["choose-k", "rows.npy", "--from", 9, "--to", 3], "--to must be at least --from, 9; got 3"),
+    (["choose-k", "rows.npy", "--to", 400], "ks must be numbers of clusters from 2 to 209 for 300 rows"),
+    (["compare", "rows.npy", "-k", 5, "--methods", "k-means,kmedoids"], "--methods: there is no 'kmedoids'"),
+    (["compare", "rows.npy", "-k", 5, "--plot", "a.txt"], "--plot: a.txt must end in .png, .svg, .pdf"),
     (["reproduce", "nothing"], "there is no experiment 'nothing'; there are steps, significance"),
     (["reproduce", "--data", "no/such/folder"], "--data: no/such/folder is no folder"),
     (["reproduce", "--data", "."], "SIFT (learn) is not in ."),

@@ -5,13 +5,17 @@ Needs matplotlib (``pip install 'ksums[plots]'``), which is loaded by the first 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from ksums.choosing import Choice
+from ksums.io import whole_or_not_at_all
 from ksums.metrics import unit_rows
 from ksums.typing import Matrix
 
@@ -194,15 +198,60 @@ def comparison(models: Mapping[str, Any], measure: str = "distortion", ax: Axes 
     return ax
 
 
+def choice(found: Choice, ax: Axes | None = None) -> Axes:
+    """Silhouette, stability and objective for a range of k, and the suggestion; see :mod:`ksums.choosing`.
+
+    Parameters
+    ----------
+    found : Choice
+    ax : matplotlib Axes, default=None
+    """
+    ax = _axes(ax)
+    ks = [score.k for score in found.scores]
+    least, mean = ([getattr(score, name) for score in found.scores] for name in ("least_stability", "stability"))
+    ax.plot(ks, mean, "o-", color="#0072b2", label="stability")
+    ax.fill_between(ks, least, mean, color="#0072b2", alpha=0.15, linewidth=0)
+    ax.plot(ks, [score.silhouette for score in found.scores], "s--", color="#d55e00", label="silhouette")
+    highest = max(score.objective for score in found.scores) or 1.0
+    ax.plot(ks, [score.objective / highest for score in found.scores], "k:", label="objective, relative to the highest")
+    ax.axvline(found.k, color="0.5", linewidth=1, label=f"suggested: {found.k}")
+    ax.set(xlabel="number of clusters k", ylabel="score")
+    ax.locator_params(axis="x", integer=True)
+    ax.grid(alpha=0.3)
+    ax.legend()
+    return ax
+
+
+def to_file(path: Path, draw: Callable[[Axes], Any]) -> None:
+    """A picture as a file, whole or not at all; the suffix says which kind.
+
+    Parameters
+    ----------
+    path : Path
+    draw : function of a matplotlib Axes
+    """
+    _need_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    draw(figure.subplots())
+    with whole_or_not_at_all(path) as file:
+        figure.savefig(file, dpi=150, format=path.suffix[1:])
+
+
 # ------------------------------------------------------------------------------------------ helpers
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib, which is not installed: pip install 'ksums[plots]'.") from error
+    _need_matplotlib()
+    from matplotlib import pyplot
+
     return pyplot.subplots(layout="constrained")[1]
+
+
+def _need_matplotlib() -> None:
+    if find_spec("matplotlib") is None:
+        raise ImportError("pictures need matplotlib, which is not installed: pip install 'ksums[plots]'.")
 
 
 def _check(name: str, value: str, allowed: tuple[str, ...]) -> None:

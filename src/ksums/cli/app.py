@@ -8,6 +8,8 @@ import sys
 import typer
 
 from ksums import __version__
+from ksums.cli.choose_k import choose_k
+from ksums.cli.compare import compare
 from ksums.cli.fit import fit
 from ksums.cli.info import info
 from ksums.cli.predict import predict
@@ -20,7 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (fit, predict, reproduce, info):
+for command in (fit, predict, compare, choose_k, reproduce, info):
     app.command()(command)
 
 
