@@ -10,7 +10,7 @@ BIN := .venv/bin
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@
 
-demo: .venv/ready  ## cluster the digits, print a table, draw the objective per pass and a dendrogram
+demo: .venv/ready  ## cluster the digits, print a table, write a page about them and draw pictures
 	$(BIN)/python examples/demo.py
 
 test: lint  ## lint, types, layers, then all tests and documentation examples

@@ -1,6 +1,6 @@
 """Cluster scikit-learn's digits with methods of the paper; print a table, draw the objective per pass and a dendrogram.
 
-Writes ``demo/objective.png``, ``demo/dendrogram.png`` and ``demo/report.md``.
+Writes ``demo/report.html``, a page to look at, and ``demo/report.md`` with ``objective.png`` and ``dendrogram.png``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from scipy.cluster.hierarchy import dendrogram
 from sklearn.datasets import load_digits
 
 from ksums import METHODS, BisectingKSums, history_frame, metrics
+from ksums.report import write_report
 
 OUT = Path("demo")
 K, SEEDS, PASSES = 50, range(5), 15
@@ -65,7 +66,11 @@ def main() -> None:
     draw_dendrogram(X, digits)
     pictures = ["![objective per pass](objective.png)", "", "![dendrogram](dendrogram.png)"]
     (OUT / "report.md").write_text("\n".join([f"# {title}", "", *lines, "", *pictures, ""]))
-    print(f"\nwritten to {OUT}: report.md, objective.png, dendrogram.png")
+    names = [f"row {i}, shows {digit}" for i, digit in enumerate(digits)]
+    pixels = [f"pixel {t // 8 + 1}, {t % 8 + 1}" for t in range(X.shape[1])]
+    best = METHODS["ksums"](20, random_state=0).fit(X)
+    write_report(OUT / "report.html", best, X, names=names, features=pixels, title="scikit-learn's digits")
+    print(f"\nwritten to {OUT}: report.html (open it in a browser), report.md, objective.png, dendrogram.png")
 
 
 if __name__ == "__main__":

@@ -87,6 +87,19 @@ def test_compare(folder):
     assert done(folder, *command)[1].splitlines()[0].split()[0] == "method"
 
 
+def test_report(folder):
+    (folder / "names.txt").write_text("\n".join(f"name {i}" for i in range(300)))
+    assert done(folder, "fit", "rows.csv", "-k", 5, "--model", "m", "-q")[0] == 0
+    code, told, errors = done(folder, "report", "m", "rows.csv", "--names", "names.txt", "--out", "page.html")
+    assert code == 0, errors
+    assert "5 clusters, 300 of 300 rows in the map: page.html" in told
+    assert "name 7" in (folder / "page.html").read_text()
+    code, _, errors = done(folder, "report", "m", "rows.csv", "--columns", "a,b", "--out", "other.html")
+    assert code == 2
+    assert "the model is of 300 rows of 6 columns; the data has 300 rows of 2" in errors
+    assert not (folder / "other.html").exists()
+
+
 def test_info(folder):
     code, told, _ = done(folder, "info", "--json")
     assert code == 0

@@ -91,7 +91,7 @@ def cluster_map(X: Matrix, model: Any, sample: int = 5_000, random_state: int = 
     labels = _labels(X, model)
     ax = _axes(ax)
     chosen = _sample(len(labels), sample, random_state)
-    points = _plane(X, chosen, getattr(model, "metric", "l2"), random_state)
+    points = plane(X, chosen, getattr(model, "metric", "l2"), random_state)
     own = labels[chosen]
     ax.scatter(points[:, 0], points[:, 1], c=own, cmap="turbo", s=6, alpha=0.7, linewidths=0)
     clusters = np.unique(own)
@@ -277,8 +277,8 @@ def _sample(n: int, most: int, random_state: int) -> np.ndarray:
     return np.sort(np.random.default_rng(random_state).choice(n, most, replace=False))
 
 
-def _plane(X: Matrix, chosen: np.ndarray, metric: str, random_state: int) -> np.ndarray:
-    """Two coordinates for some rows: principal components; of sparse rows the leading directions through 0."""
+def plane(X: Matrix, chosen: np.ndarray, metric: str, random_state: int) -> np.ndarray:
+    """(m, 2) Coordinates for some rows: principal components; of sparse rows the leading directions through 0."""
     from sklearn.decomposition import PCA, TruncatedSVD
 
     rows = X[chosen]

@@ -13,6 +13,7 @@ from ksums.cli.compare import compare
 from ksums.cli.fit import fit
 from ksums.cli.info import info
 from ksums.cli.predict import predict
+from ksums.cli.report import report
 from ksums.cli.reproduce import reproduce
 
 app = typer.Typer(
@@ -22,7 +23,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (fit, predict, compare, choose_k, reproduce, info):
+for command in (fit, predict, report, compare, choose_k, reproduce, info):
     app.command()(command)
 
 

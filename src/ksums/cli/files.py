@@ -25,6 +25,16 @@ def _column(word: str) -> int | str:
     return int(word) if word.isdigit() else word
 
 
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; a text file is needed.")
+    try:
+        return path.read_text("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no text in UTF-8: {error}.") from error
+
+
 def check_output(option: str, path: Path | None, suffixes: Mapping[str, tuple[str, ...]]) -> None:
     """Refuse a file that cannot be written, before any work begins."""
     if path is None:

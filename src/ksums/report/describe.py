@@ -1,0 +1,171 @@
+"""What a reader wants to know of each cluster, from the data and the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.validation import check_is_fitted
+
+from ksums.metrics import sq_distances, unit_rows
+from ksums.plots import plane
+from ksums.typing import Matrix
+
+_ROWS_AT_A_TIME = 4096
+_NEAREST = 3  # clusters, and rows at the centre and at the edge, that are named
+_WORDS = 6  # terms or features
+_MOST_CLUSTERS = 500  # that are described, the largest ones
+_MOST_POINTS = 6_000  # in the map
+
+
+@dataclass(frozen=True)
+class ClusterFacts:
+    """One cluster."""
+
+    index: int
+    size: float
+    spread: float
+    """Root of the mean squared distance of its rows to the centre; under cosine of the rows of unit length."""
+    nearest: list[tuple[int, float]]
+    """Other clusters with the distances between the centres."""
+    central: list[int]
+    distant: list[int]
+    """Rows, those nearest to the centre and those furthest from it."""
+    words: list[tuple[str, float]]
+    """What is special: terms that are frequent here (sparse rows), or features far from the mean of all, in standard
+    deviations."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """All that is on the page."""
+
+    n: int
+    d: int
+    clusters: list[ClusterFacts]
+    left_out: int
+    """Clusters that are not described, for there are too many."""
+    points: np.ndarray
+    """(m, 2) Coordinates of some rows in the plane of the map."""
+    point_rows: np.ndarray
+    """(m,) Which rows these are."""
+    point_labels: np.ndarray
+    """(m,) Their clusters."""
+
+
+def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, random_state: int = 0) -> Description:
+    """Look at the clusters of a model.
+
+    Parameters
+    ----------
+    model : fitted model
+    X : array or CSR array of shape (n, d)
+        The rows it was fitted to.
+    features : sequence of str, default=None
+        Names of the columns: terms, or features. Those that the model knows, if None; else their numbers.
+    random_state : int, default=0
+        For the choice of the points in the map.
+    """
+    check_is_fitted(model)
+    labels, (n, d) = np.asarray(model.labels_), X.shape
+    if len(labels) != n or model.n_features_in_ != d:
+        raise ValueError(
+            f"the model is of {len(labels)} rows of {model.n_features_in_} columns; the data has {n} rows of {d}."
+        )
+    if features is None:
+        features = list(getattr(model, "feature_names_in_", [f"column {t}" for t in range(d)]))
+    if len(features) != d:
+        raise ValueError(f"there are {d} columns, but {len(features)} names of them.")
+    centres = np.asarray(model.cluster_centers_, np.float64)
+    distances = _distances(X, centres, labels, model.metric)
+    order = np.lexsort((distances, labels))
+    stops = np.searchsorted(labels[order], np.arange(len(centres)), side="right")
+    starts = np.searchsorted(labels[order], np.arange(len(centres)), side="left")
+    by_size = np.argsort(-np.asarray(model.sizes_, np.float64), kind="stable")[:_MOST_CLUSTERS]
+    nearest = _nearest(centres, by_size)
+    means, deviations = _columns(X, model.metric)
+    clusters = []
+    for r in sorted(by_size.tolist()):
+        rows = order[starts[r] : stops[r]]
+        spread = float(np.sqrt(distances[rows].mean())) if len(rows) else float("nan")
+        clusters.append(
+            ClusterFacts(
+                r,
+                float(model.sizes_[r]),
+                spread,
+                nearest[r],
+                rows[:_NEAREST].tolist(),
+                rows[::-1][: min(_NEAREST, max(0, len(rows) - _NEAREST))].tolist(),
+                _words(centres[r], means, deviations, features, sparse.issparse(X)),
+            )
+        )
+    chosen = _some_rows(n, random_state)
+    points = plane(X, chosen, model.metric, random_state)
+    return Description(n, d, clusters, len(centres) - len(by_size), points, chosen, labels[chosen])
+
+
+def _blocks(X: Matrix, metric: str) -> Iterator[tuple[slice, Matrix]]:
+    """Some rows at a time, in float64; under cosine of unit length."""
+    for first in range(0, X.shape[0], _ROWS_AT_A_TIME):
+        part = slice(first, first + _ROWS_AT_A_TIME)
+        yield part, unit_rows(X[part]) if metric == "cosine" else X[part].astype(np.float64)
+
+
+def _distances(X: Matrix, centres: np.ndarray, labels: np.ndarray, metric: str) -> np.ndarray:
+    """(n,) Squared distance of each row to the centre of its cluster."""
+    found = np.empty(len(labels))
+    for part, rows in _blocks(X, metric):
+        found[part] = sq_distances(rows, centres, labels[part])
+    return found
+
+
+def _nearest(centres: np.ndarray, wanted: np.ndarray) -> dict[int, list[tuple[int, float]]]:
+    known = np.flatnonzero(np.isfinite(centres).all(axis=1))
+    finder = NearestNeighbors(n_neighbors=min(_NEAREST + 1, len(known))).fit(centres[known])
+    found: dict[int, list[tuple[int, float]]] = {int(r): [] for r in wanted}
+    asked = [int(r) for r in wanted if np.isfinite(centres[r]).all()]
+    if len(known) < 2 or not asked:
+        return found
+    distances, ids = finder.kneighbors(centres[asked])
+    for r, near, far in zip(asked, known[ids], distances, strict=True):
+        found[r] = [(int(v), float(x)) for v, x in zip(near, far, strict=True) if v != r][:_NEAREST]
+    return found
+
+
+def _columns(X: Matrix, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of each column."""
+    shift, sums, squares = np.zeros((3, X.shape[1]))
+    for part, rows in _blocks(X, metric):
+        if sparse.issparse(rows):
+            sums += np.asarray(rows.sum(axis=0)).ravel()
+            squares += np.asarray(rows.multiply(rows).sum(axis=0)).ravel()
+            continue
+        if part.start == 0:  # squares of numbers far from 0 lose digits
+            shift = rows.mean(axis=0)
+        sums += (rows - shift).sum(axis=0)
+        squares += np.square(rows - shift).sum(axis=0)
+    means = sums / X.shape[0]
+    return means + shift, np.sqrt(np.maximum(squares / X.shape[0] - means**2, 0.0))
+
+
+def _words(
+    centre: np.ndarray, means: np.ndarray, deviations: np.ndarray, features: Sequence[str], is_sparse: bool
+) -> list[tuple[str, float]]:
+    """What is special about a cluster."""
+    away = centre - means
+    if is_sparse:
+        best = np.argsort(-away, kind="stable")[:_WORDS]
+        return [(str(features[t]), float(centre[t])) for t in best if away[t] > 0]
+    scaled = np.divide(away, deviations, out=np.zeros_like(away), where=deviations > 0)
+    best = np.argsort(-np.abs(scaled), kind="stable")[:_WORDS]
+    return [(str(features[t]), float(scaled[t])) for t in best if scaled[t] != 0]
+
+
+def _some_rows(n: int, random_state: int) -> np.ndarray:
+    if n <= _MOST_POINTS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(random_state).choice(n, _MOST_POINTS, replace=False))

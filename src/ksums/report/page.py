@@ -1,0 +1,199 @@
+"""The page itself: one HTML file with style, script and data inside, and nothing to load."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ksums.history import PassRecord
+from ksums.io import whole_or_not_at_all
+from ksums.report.describe import ClusterFacts, Description, describe
+from ksums.typing import Matrix
+
+_LONGEST_NAME = 80  # letters of a row's name
+_WIDTH, _HEIGHT, _EDGE = 480, 220, 46  # of a small picture
+
+
+def write_report(
+    path: str | Path,
+    model: Any,
+    X: Matrix,
+    *,
+    names: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    title: str | None = None,
+    random_state: int = 0,
+) -> Description:
+    """Write a page about a fitted model and its data; gives what is on it.
+
+    Parameters
+    ----------
+    path : str or Path
+        The HTML file; it appears whole or not at all.
+    model : fitted model
+    X : array or CSR array of shape (n, d)
+        The rows it was fitted to.
+    names : sequence of str, default=None
+        A name for each row.
+    features : sequence of str, default=None
+        A name for each column: terms, or features.
+    title : str, default=None
+    random_state : int, default=0
+        For the choice of the points in the map.
+    """
+    if names is not None and len(names) != X.shape[0]:
+        raise ValueError(f"there are {X.shape[0]} rows, but {len(names)} names of them.")
+    found = describe(model, X, features, random_state)
+    title = title or f"{len(model.sizes_):,} clusters of {found.n:,} rows"
+    with whole_or_not_at_all(path, "w") as file:
+        file.write(_page(title, model, found, names))
+    return found
+
+
+def _page(title: str, model: Any, found: Description, names: Sequence[str] | None) -> str:
+    assets = files("ksums.report")
+    style, script = ((assets / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    shown = (
+        "" if len(found.point_rows) == found.n else f"{len(found.point_rows):,} of {found.n:,} rows, drawn at random. "
+    )
+    left_out = f" The {found.left_out:,} smallest clusters are left out." if found.left_out else ""
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>
+<body><main>
+<h1>{html.escape(title)}</h1>
+<dl>{_facts(model, found)}</dl>
+<div class="two">
+<figure><h2>Objective, pass by pass</h2>{_curve(model.history_)}</figure>
+<figure><h2>Sizes of the clusters</h2>{_bars(np.asarray(model.sizes_, np.float64))}</figure>
+</div>
+<h2>Map</h2>
+<div id="map"><canvas role="img" aria-label="Map of the rows, coloured by cluster"></canvas><div id="tip"></div></div>
+<p class="note">{shown}First two principal components: what is far apart here is far apart, what is close need not be.
+Point at a row to see what it is; click on a line of the table to see one cluster alone.</p>
+<h2>Clusters</h2>
+<div class="wide"><table id="clusters"><thead><tr>{_head()}</tr></thead><tbody>
+{"".join(_row(cluster, names) for cluster in found.clusters)}</tbody></table></div>
+<p class="note">Spread: root of the mean squared distance to the centre. Nearest: other clusters, with the distance
+between the centres. Special: what sets a cluster apart from all rows; for numbers in standard deviations from their
+mean, for terms their weight.{left_out}</p>
+<p class="note">Made by ksums {version("ksums")}.</p>
+</main>
+<script type="application/json" id="data">{_data(found, names)}</script>
+<script>{script}</script>
+</body></html>
+"""
+
+
+def _facts(model: Any, found: Description) -> str:
+    last = model.history_[-1].seconds if model.history_ else 0.0
+    given = model.get_params(deep=False)
+    facts = {
+        "method": type(model).__name__,
+        "rows × columns": f"{found.n:,} × {found.d:,}",
+        "clusters": f"{len(model.sizes_):,}",
+        "metric": given.get("metric", "l2"),
+        "distortion E_m": f"{model.distortion_:.6g}",
+        "pairwise E_s": f"{model.pairwise_:.6g}",
+        "passes": f"{model.n_iter_:,}",
+        "seconds": f"{last:.2f}",
+        "seed": str(given.get("random_state")),
+    }
+    return "".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(str(v))}</dd></div>" for k, v in facts.items())
+
+
+# ------------------------------------------------------------------------------------------ small pictures
+def _curve(records: list[PassRecord]) -> str:
+    values = [record.objective for record in records]
+    if not values:
+        return ""
+    low, high = min(values), max(values)
+    span = high - low or 1.0
+    right, bottom = _WIDTH - 10, _HEIGHT - 24
+    step = (right - _EDGE) / max(1, len(values) - 1)
+    points = " ".join(
+        f"{_EDGE + i * step:.1f},{bottom - (v - low) / span * (bottom - 14):.1f}" for i, v in enumerate(values)
+    )
+    label = f"objective from {values[0]:.6g} to {values[-1]:.6g} in {len(values)} records"
+    return _svg(
+        label,
+        f'<polyline class="line" points="{points}"/>'
+        f'<text x="2" y="18">{high:.4g}</text><text x="2" y="{bottom}">{low:.4g}</text>'
+        f'<text x="{_EDGE}" y="{_HEIGHT - 6}">1</text>'
+        f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">{len(values)} (pass, or part of the search)</text>',
+    )
+
+
+def _bars(sizes: np.ndarray) -> str:
+    """At most as many bars as there is room for; many clusters share one, which is as high as their mean."""
+    ordered = np.sort(sizes)[::-1]
+    parts = np.array_split(ordered, min(len(ordered), 120))
+    right, bottom, high = _WIDTH - 10, _HEIGHT - 24, max(float(ordered[0]), 1e-300)
+    width = (right - _EDGE) / len(parts)
+    bars = "".join(
+        f'<rect class="bar" x="{_EDGE + i * width:.1f}" y="{bottom - h:.1f}" width="{max(width - 1, 0.8):.1f}" '
+        f'height="{h:.1f}"/>'
+        for i, h in enumerate(float(part.mean()) / high * (bottom - 14) for part in parts)
+    )
+    return _svg(
+        f"sizes from {ordered[-1]:,.6g} to {ordered[0]:,.6g}",
+        f'{bars}<text x="2" y="18">{ordered[0]:,.4g}</text><text x="2" y="{bottom}">0</text>'
+        f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">{len(ordered):,} clusters, the largest first</text>',
+    )
+
+
+def _svg(label: str, inner: str) -> str:
+    return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{html.escape(label)}">{inner}</svg>'
+
+
+# ------------------------------------------------------------------------------------------ the table
+_COLUMNS = ("cluster", "size", "spread", "nearest", "special", "most central", "most distant")
+
+
+def _head() -> str:
+    return "".join(f'<th scope="col"><button type="button">{name}</button></th>' for name in _COLUMNS)
+
+
+def _row(cluster: ClusterFacts, names: Sequence[str] | None) -> str:
+    def rows(ids: list[int]) -> str:
+        return "".join(f'<span class="row">{html.escape(_name(i, names))}</span>' for i in ids)
+
+    nearest = ", ".join(f"{r} ({distance:.4g})" for r, distance in cluster.nearest)
+    special = ", ".join(f"{word} {value:+.2f}" for word, value in cluster.words)
+    cells = (
+        f'<td class="number" data-value="{cluster.index}"><span class="dot" data-cluster="{cluster.index}"></span>'
+        f"{cluster.index}</td>",
+        f'<td class="number" data-value="{cluster.size}">{cluster.size:,.6g}</td>',
+        f'<td class="number" data-value="{cluster.spread}">{cluster.spread:.4g}</td>',
+        f"<td>{html.escape(nearest)}</td>",
+        f"<td>{html.escape(special)}</td>",
+        f"<td>{rows(cluster.central)}</td>",
+        f"<td>{rows(cluster.distant)}</td>",
+    )
+    return f'<tr data-cluster="{cluster.index}">{"".join(cells)}</tr>\n'
+
+
+def _name(row: int, names: Sequence[str] | None) -> str:
+    return f"row {row}" if names is None else str(names[row])[:_LONGEST_NAME]
+
+
+def _data(found: Description, names: Sequence[str] | None) -> str:
+    """The points of the map as whole numbers, which take little room."""
+    low, span = found.points.min(axis=0), np.ptp(found.points, axis=0)
+    places = np.rint((found.points - low) / np.where(span > 0, span, 1.0) * 10_000).astype(int)
+    data: dict[str, Any] = {
+        "x": places[:, 0].tolist(),
+        "y": places[:, 1].tolist(),
+        "label": found.point_labels.tolist(),
+        "row": found.point_rows.tolist(),
+    }
+    if names is not None:
+        data["name"] = [_name(i, names) for i in found.point_rows.tolist()]
+    return json.dumps(data, separators=(",", ":")).replace("</", "<\\/")

@@ -1,0 +1,149 @@
+"""The page about a model: what it says is so, it loads nothing, and a browser can use it."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ksums import BisectingKSums, KSums, SequentialKSums
+from ksums.report import describe, write_report
+
+
+@pytest.fixture
+def model(blobs):
+    return KSums(5, random_state=0).fit(blobs)
+
+
+def test_what_is_said_of_a_cluster_is_so(blobs, model):
+    found = describe(model, blobs)
+    assert (found.n, found.d, found.left_out) == (300, 6, 0)
+    for cluster in found.clusters:
+        own = np.flatnonzero(model.labels_ == cluster.index)
+        centre = blobs[own].mean(axis=0)
+        distances = np.linalg.norm(blobs[own] - centre, axis=1)
+        order = own[np.argsort(distances)]
+        assert cluster.size == len(own)
+        assert cluster.spread == pytest.approx(np.sqrt(np.mean(distances**2)))
+        assert cluster.central == order[:3].tolist()
+        assert cluster.distant == order[::-1][:3].tolist()
+        between = np.linalg.norm(model.cluster_centers_ - centre, axis=1)
+        assert [r for r, _ in cluster.nearest] == np.argsort(between)[1:4].tolist()
+        scaled = (centre - blobs.mean(axis=0)) / blobs.std(axis=0)
+        words = dict(cluster.words)
+        assert words[f"column {np.argmax(np.abs(scaled))}"] == pytest.approx(scaled[np.argmax(np.abs(scaled))])
+
+
+def test_terms_of_texts(rng):
+    counts = np.zeros((40, 6))
+    counts[:20, :3], counts[20:, 3:] = rng.integers(1, 5, (20, 3)), rng.integers(1, 5, (20, 3))
+    X = sparse.csr_array(counts)
+    model = KSums(2, metric="cosine", random_state=0).fit(X)
+    found = describe(model, X, features=["apple", "pear", "plum", "car", "bus", "tram"])
+    special = [{word for word, _ in cluster.words} for cluster in found.clusters]
+    assert {frozenset(words) for words in special} == {
+        frozenset({"apple", "pear", "plum"}),
+        frozenset({"car", "bus", "tram"}),
+    }
+
+
+@pytest.mark.parametrize("kind", [BisectingKSums, SequentialKSums])
+def test_all_models_have_a_page(tmp_path, blobs, kind):
+    write_report(tmp_path / "a.html", kind(5).fit(blobs), blobs)
+    assert (tmp_path / "a.html").read_text().count("<tr data-cluster") == 5
+
+
+def test_bad_use_is_told_and_nothing_is_written(tmp_path, blobs, model):
+    with pytest.raises(ValueError, match="the model is of 300 rows of 6 columns; the data has 10 rows of 6"):
+        write_report(tmp_path / "a.html", model, blobs[:10])
+    with pytest.raises(ValueError, match="there are 300 rows, but 2 names of them"):
+        write_report(tmp_path / "a.html", model, blobs, names=["a", "b"])
+    with pytest.raises(ValueError, match="there are 6 columns, but 1 names of them"):
+        write_report(tmp_path / "a.html", model, blobs, features=["a"])
+    with pytest.raises(ValueError, match="not fitted"):
+        write_report(tmp_path / "a.html", KSums(5), blobs)
+    assert list(tmp_path.iterdir()) == []
+
+
+class Loads(HTMLParser):
+    """Addresses a page would load."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found += [value for name, value in attrs if name in ("src", "href", "srcset")]
+
+
+def test_the_page_loads_nothing_and_is_not_led_astray_by_names(tmp_path, blobs, model):
+    names = [f"</script><b>row & {i}" for i in range(300)]
+    write_report(tmp_path / "a.html", model, blobs, names=names, title="<i>a</i>")
+    text = (tmp_path / "a.html").read_text("utf-8")
+    page = Loads()
+    page.feed(text)
+    assert page.found == []
+    assert not re.search(r"https?://", text)
+    assert "<b>row" not in text.replace("<\\/script><b>row", "")
+    assert "&lt;i&gt;a&lt;/i&gt;" in text
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))
+    assert data["name"] == names
+    assert data["label"] == model.labels_.tolist()
+    assert (min(data["x"]), max(data["x"])) == (0, 10_000)
+
+
+def test_large_data_is_sampled_and_said_so(tmp_path, rng):
+    X = rng.random((9_000, 3)).astype(np.float32)
+    found = write_report(tmp_path / "a.html", KSums(600, max_iter=2, random_state=0).fit(X), X)
+    text = (tmp_path / "a.html").read_text("utf-8")
+    assert len(found.point_rows) == 6_000
+    assert "6,000 of 9,000 rows, drawn at random" in text
+    assert (len(found.clusters), found.left_out) == (500, 100)
+    assert "The 100 smallest clusters are left out" in text
+    assert len(text) < 1_000_000
+
+
+DRIVER = """
+const run = () => {
+  const out = {errors: window.__errors};
+  const table = document.getElementById("clusters"), size = table.querySelectorAll("th button")[1];
+  const sizes = () => [...table.tBodies[0].rows].map(row => +row.cells[1].dataset.value);
+  size.click(); out.down = sizes(); size.click(); out.up = sizes();
+  const canvas = document.querySelector("canvas"), tip = document.getElementById("tip");
+  const box = canvas.getBoundingClientRect();
+  for (let y = box.top; y < box.bottom && tip.style.display !== "block"; y += 8)
+    for (let x = box.left; x < box.right && tip.style.display !== "block"; x += 8)
+      canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: x, clientY: y}));
+  out.tip = tip.textContent;
+  table.tBodies[0].rows[0].click(); out.picked = document.querySelectorAll("tr.picked").length;
+  const done = document.createElement("pre"); done.id = "done"; done.textContent = JSON.stringify(out);
+  document.body.append(done);
+};
+window.addEventListener("load", run);
+"""
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium on this machine")
+def test_a_browser_can_hover_sort_and_pick(tmp_path, blobs, model):
+    path = tmp_path / "a.html"
+    write_report(path, model, blobs, names=[f"name {i}" for i in range(300)])
+    watch = "<script>window.__errors = []; window.onerror = words => window.__errors.push(words);</script>"
+    text = (
+        path.read_text("utf-8")
+        .replace("<main>", watch + "<main>")
+        .replace("</body>", f"<script>{DRIVER}</script></body>")
+    )
+    path.write_text(text, "utf-8")
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1000,1400", "--dump-dom"]
+    shown = subprocess.run([*command, path.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
+    out = json.loads(re.search(r'<pre id="done">(.*?)</pre>', shown, re.S).group(1))
+    sizes = sorted(np.bincount(model.labels_).tolist())
+    assert out["errors"] == []
+    assert out["up"] == sizes
+    assert out["down"] == sizes[::-1]
+    assert re.fullmatch(r"row \d+, cluster \d: name \d+", out["tip"])
+    assert out["picked"] == 1
