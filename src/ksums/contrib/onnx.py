@@ -1,0 +1,77 @@
+"""``predict`` of a fitted model as an ONNX graph, for places where there is no Python. Needs ``pip install onnx``.
+
+    label = argmin_r  |C_r|² − 2 x·C_r          (under cosine: argmax_r  x·C_r / |C_r|)
+
+with x and C taken from the mean of the centres, so that float32 loses no digits far from 0.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ksums.io import whole_or_not_at_all
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+_OPSET = 17
+
+
+def to_onnx(model: Any, path: str | Path | None = None) -> ModelProto:
+    """A graph with the input ``X`` (n, d) and the output ``labels`` (n,) int64, the nearest centres.
+
+    Parameters
+    ----------
+    model : fitted model
+        Flat, bisecting or sequential; its centres are taken as they are now.
+    path : str or Path, default=None
+        Write it to this file, whole or not at all, as well.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Numbers are float32, or float64 for a model of float64 data.
+    """
+    try:
+        from onnx import TensorProto, checker, helper, numpy_helper
+    except ImportError as error:
+        raise ImportError("to_onnx needs the package onnx, which is not installed: pip install onnx.") from error
+    check_is_fitted(model)
+    centres = np.asarray(model.cluster_centers_)
+    kind, dtype = (TensorProto.FLOAT, np.float32) if centres.dtype == np.float32 else (TensorProto.DOUBLE, np.float64)
+    centres = centres.astype(np.float64)
+    if not np.isfinite(centres).all():
+        raise ValueError("a model with clusters that are still empty cannot be exported; let it learn more rows.")
+    if model.metric == "cosine":
+        lengths = np.linalg.norm(centres, axis=1)
+        centres, shift = centres / np.where(lengths > 0, lengths, 1.0)[:, None], np.zeros(centres.shape[1])
+        squares = np.zeros(len(centres))
+    else:
+        shift = centres.mean(axis=0)
+        centres = centres - shift
+        squares = np.square(centres).sum(axis=1)
+    constants = {"shift": shift, "minus_twice_centres": -2.0 * centres.T, "squares": squares}
+    graph = helper.make_graph(
+        [
+            helper.make_node("Sub", ["X", "shift"], ["shifted"]),
+            helper.make_node("MatMul", ["shifted", "minus_twice_centres"], ["products"]),
+            helper.make_node("Add", ["products", "squares"], ["scores"]),
+            helper.make_node("ArgMin", ["scores"], ["labels"], axis=1, keepdims=0),
+        ],
+        "ksums_predict",
+        [helper.make_tensor_value_info("X", kind, ["n", centres.shape[1]])],
+        [helper.make_tensor_value_info("labels", TensorProto.INT64, ["n"])],
+        [numpy_helper.from_array(value.astype(dtype), name) for name, value in constants.items()],
+    )
+    made = helper.make_model(
+        graph, producer_name="ksums", opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=8
+    )
+    checker.check_model(made)
+    if path is not None:
+        with whole_or_not_at_all(path) as file:
+            file.write(made.SerializeToString())
+    return made
