@@ -35,7 +35,7 @@ def done(folder, *arguments, given=None):
 
 
 def test_fit_writes_what_is_asked_for(folder, blobs):
-    names = ["--labels", "out/labels.npy", "--model", "out/model", "--history", "out/history.csv"]
+    names = ["--labels", "out/labels.npy", "--model", "out/model", "--history", "out/history.csv", "--report", "a.html"]
     code, told, errors = done(folder, "fit", "rows.npy", "-k", 5, *names)
     assert code == 0, errors
     model = library.KSums(5, random_state=0).fit(blobs)
@@ -44,7 +44,9 @@ def test_fit_writes_what_is_asked_for(folder, blobs):
     lines = (folder / "out" / "history.csv").read_text().splitlines()
     assert len(lines) == len(model.history_) + 1
     assert f"E_m {model.distortion_:.6g}" in told
+    assert errors.startswith("300 rows of 6 columns, 5 clusters: fitting\n")
     assert "pass 1" in errors  # plain lines where nobody looks
+    assert "<!doctype html>" in (folder / "a.html").read_text()
 
 
 def test_formats_columns_and_standard_input_agree(folder):
@@ -180,7 +182,7 @@ def test_a_reader_that_goes_away_is_no_error(folder):
 def test_ctrl_c_leaves_a_usable_model(folder, rng):
     np.save(folder / "many.npy", rng.random((60_000, 20)).astype(np.float32))
     process = ksums("fit", "many.npy", "-k", 300, "--effort", 600, "--model", "m", "--labels", "l.npy", cwd=folder)
-    line = process.stderr.readline()  # a first pass is done
+    line = process.stderr.readline() + process.stderr.readline()  # a first pass is done
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)

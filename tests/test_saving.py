@@ -3,6 +3,7 @@
 import json
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -146,6 +147,8 @@ def test_the_fingerprint_tells_data_apart(blobs):
     assert saving.fingerprint(one) == saving.fingerprint(again) != saving.fingerprint(other)
 
 
-def test_pickle_works_too(blobs):
+def test_pickle_and_joblib_work_too(tmp_path, blobs):
     model = BisectingKSums(5, random_state=0).fit(blobs)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(blobs), model.predict(blobs))
+    joblib.dump(model, tmp_path / "a")
+    for back in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "a")):
+        np.testing.assert_array_equal(back.predict(blobs), model.predict(blobs))

@@ -29,6 +29,7 @@ def fit(
     labels: Annotated[Path | None, typer.Option(help="Write the labels: .npy, .csv or .parquet.")] = None,
     model: Annotated[Path | None, typer.Option(help="Write the model, for ksums predict and ksums.load.")] = None,
     history: Annotated[Path | None, typer.Option(help="Write a record of every pass: .csv or .parquet.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a page about the clusters: .html.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -46,9 +47,10 @@ def fit(
     """
     from ksums import METHODS
 
-    outputs = {"--labels": labels, "--model": model, "--history": history}
+    outputs = {"--labels": labels, "--model": model, "--history": history, "--report": report}
+    suffixes = {"--labels": (".npy", ".csv", ".parquet"), "--history": (".csv", ".parquet"), "--report": (".html",)}
     for option, path in outputs.items():
-        check_output(option, path, {"--labels": (".npy", ".csv", ".parquet"), "--history": (".csv", ".parquet")})
+        check_output(option, path, suffixes)
     if method not in METHODS:
         raise ValueError(f"--method: there is no {method!r}; there are {', '.join(METHODS)}.")
     more: dict[str, Any] = {"n_threads": threads}
@@ -62,6 +64,7 @@ def fit(
     estimator = METHODS[method](n_clusters, metric, seed, **more)
     if "verbose" in estimator.get_params() and not quiet and not as_json:
         estimator.set_params(verbose=1)
+        typer.echo(f"{X.shape[0]:,} rows of {X.shape[1]:,} columns, {n_clusters:,} clusters: fitting", err=True)
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -73,6 +76,10 @@ def fit(
         estimator.save(model)
     if history is not None:
         write_history(history, estimator)
+    if report is not None:
+        from ksums.report import write_report
+
+        write_report(report, estimator, X)
     interrupted = any("interrupted" in str(warning.message) for warning in told)
     facts = {
         "method": method,
@@ -115,6 +122,6 @@ def _tell(facts: dict[str, Any]) -> None:
     )
     typer.echo(f"E_m {facts['distortion']:.6g}, E_s {facts['pairwise']:.6g}")
     typer.echo(f"{facts['passes']} passes, {facts['seconds']:.2f} s")
-    for name in ("labels", "model", "history"):
+    for name in ("labels", "model", "history", "report"):
         if name in facts:
             typer.echo(f"{name}: {facts[name]}")
