@@ -12,6 +12,7 @@ from typing import Any
 
 from readme_large_k import growth, large_k, recall
 from readme_parts import HERE, markdown, percent, results
+from readme_reproduction import reproduction
 
 METHODS_OF_QUALITY = ("ksums", "sklearn", "sklearn x10", "breathing", "faiss", "Hartigan")
 LONG_ENOUGH = 0.005  # seconds
@@ -343,7 +344,7 @@ def first_call() -> list[str]:
 def main() -> int:
     stale = False
     pages = {
-        HERE.parent / "README.md": [optima, hgmeans, levels, large_k],
+        HERE.parent / "README.md": [optima, hgmeans, levels, large_k, reproduction],
         HERE / "README.md": [cases, rules, speed, growth, busy, limits, bisecting, sequential, first_call],
         HERE.parent / "docs" / "vector_search.md": [recall],
     }

@@ -1,10 +1,12 @@
 """``ksums reproduce``: results that outlive a kill, verdicts that follow from them, the page."""
 
+import json
 import signal
 import time
 from functools import partial
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -385,3 +387,14 @@ def test_single_steps_add_up_to_the_pass(rng):
             assert all(entry["E_m"]["raised"] == 0 for entry in passes)
         if objective == "pairwise":
             assert all(entry["E_s"]["raised"] == 0 for entry in passes)
+
+
+def test_the_committed_page_is_made_of_the_committed_results():
+    """The verdicts in the documentation are those that the code gives for the results beside them."""
+    folder = Path(__file__).parents[1] / "docs" / "reproduction"
+    text = (folder / "README.md").read_text("utf-8")
+    for claim in claims(results(folder)):
+        row = " | ".join((claim.where, claim.claim, claim.paper, claim.ours, claim.verdict))
+        assert f"| {row} |" in text
+    assert json.loads((folder / "results" / "significance.json").read_text())["settings"]["k"] == 1024
+    assert Runs(results(folder)["significance"]).count >= 32

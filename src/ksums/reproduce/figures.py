@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ksums.io import whole_or_not_at_all
-from ksums.reproduce.curves import OURS, RELEASED
+from ksums.reproduce.curves import OURS, OURS_HIGH, RELEASED
 from ksums.reproduce.experiment import Result
 from ksums.reproduce.large_scale import clusters_for
 from ksums.reproduce.measured import Runs
@@ -39,12 +39,14 @@ STYLES = {
     RELEASED: _Style("#e69f00", (0, (6, 2)), "P", "k-sums-$I_m$ (published code)"),
     "k-sums-Is": _Style("#009e73", "-", "X", "k-sums-$I_s$"),
     OURS: _Style("#cc79a7", (0, (2, 1)), "*", "ksums, our default"),
+    OURS_HIGH: _Style("#5b3a8c", (0, (6, 1, 2, 1)), "h", "ksums, high effort"),
 }
 STYLES |= {
     SEQUENTIAL[0]: STYLES["k-means"]._replace(words=SEQUENTIAL[0]),
     SEQUENTIAL[1]: STYLES["k-sums-Im"]._replace(words="Sequential k-sums-$I_m$"),
     SEQUENTIAL[2]: STYLES["k-sums-Is"]._replace(words="Sequential k-sums-$I_s$"),
 }
+_AS_LONG = (OURS, OURS_HIGH)  # these take as long as they take, not a number of passes
 _ZOOM = 400  # steps: so few that single ones are seen
 _MEASURES = {"E_m": "distortion $E_m$", "E_s": "pairwise $E_s$"}
 
@@ -78,7 +80,7 @@ def save(picture: Picture, folder: Path) -> Path:
         figure = picture.draw()
     path = folder / f"{picture.name}.png"
     with whole_or_not_at_all(path) as file:
-        figure.savefig(file, dpi=130, format="png", metadata={"Software": None})
+        figure.savefig(file, dpi=110, format="png", metadata={"Software": None})
     return path
 
 
@@ -151,17 +153,17 @@ def _significance(result: Result) -> list[Picture]:
     def trends() -> Figure:
         figure, axes = _canvas(1, 2, 11, 4.6)
         for axis, measure in zip(axes.flat, _MEASURES, strict=True):
-            _draw_trends(axis, runs, [m for m in methods if m != OURS], measure, range(3, passes + 1))
+            _draw_trends(axis, runs, [m for m in methods if m not in _AS_LONG], measure, range(3, passes + 1))
             axis.set(xlabel="pass", ylabel=_MEASURES[measure])
-            if OURS in runs:
-                axis.axhline(np.median(runs.final(OURS, measure)), **_line(OURS) | {"marker": ""})
-        _key(figure, axes[0, 0], 4)
+            for ours in _AS_LONG:
+                axis.axhline(np.median(runs.final(ours, measure)), **_line(ours) | {"marker": ""})
+        _key(figure, axes[0, 0], 5)
         return figure
 
     def candles() -> Figure:
         figure, axes = _canvas(2, 1, 11, 7.4)
         shown = sorted({min(4, passes), passes // 3, 2 * passes // 3, passes})
-        several = [m for m in methods if m != OURS]
+        several = [m for m in methods if m not in _AS_LONG]
         for axis, measure in zip(axes.flat, _MEASURES, strict=True):
             for at, method in enumerate(several):
                 for column, p in enumerate(shown):
@@ -180,8 +182,8 @@ def _significance(result: Result) -> list[Picture]:
         Picture(
             "significance",
             "Fig. 3(a, b): significance",
-            f"{about} Lines: medians; bands: from the least to the largest run. Our default takes as long as it takes; "
-            "its line is the median of its results.",
+            f"{about} Lines: medians; bands: from the least to the largest run. Ours take as long as they take; "
+            "their lines are the medians of their results.",
             trends,
         ),
         Picture(
@@ -258,12 +260,12 @@ def _large_scale(name: str, result: Result) -> list[Picture]:
     def draw(measure: str) -> Figure:
         figure, axes = _canvas(2, len(sets), 3.1 * len(sets), 6.4)
         for column, (at, runs) in enumerate(sets):
-            methods = [m for m in STYLES if m in runs and m != OURS]
+            methods = [m for m in STYLES if m in runs and m not in _AS_LONG]
             _draw_trends(axes[0, column], runs, methods, measure, range(2, passes + 1))
-            for method in [*methods, OURS] if OURS in runs else methods:
+            for method in (*methods, *_AS_LONG):
                 run = runs.by_method[method][0]
                 seconds, values = np.array(run["seconds"]), np.array(run[measure])
-                late = slice(0 if method == OURS else 1, None)
+                late = slice(0 if method in _AS_LONG else 1, None)
                 axes[1, column].plot(seconds[late], values[late], **_line(method), markevery=max(1, len(values) // 6))
             axes[1, column].set_xscale("log")
             axes[1, column].tick_params(axis="x", which="minor", labelbottom=False)
@@ -273,12 +275,12 @@ def _large_scale(name: str, result: Result) -> list[Picture]:
             axes[1, column].set_xlabel("seconds")
         for row in (0, 1):
             axes[row, 0].set_ylabel(_MEASURES[measure])
-        _key(figure, axes[1, 0], 4)
+        _key(figure, axes[1, 0], 5)
         return figure
 
     note = (
         f"{about}. {passes} passes. Above: after each pass, from the second on (medians). Below: the same against the "
-        "time since the start, seeding included, for the first seed; there our default is shown too, which has "
+        "time since the start, seeding included, for the first seed; there ours are shown too, which have "
         "other passes."
     )
     return [

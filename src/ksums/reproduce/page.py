@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ksums.io import whole_or_not_at_all
 from ksums.reproduce.claims import HOLDS, IN_PART, NOT, Claim, claims
-from ksums.reproduce.curves import OURS, RELEASED
+from ksums.reproduce.curves import OURS, OURS_HIGH, RELEASED
 from ksums.reproduce.experiment import Result
 from ksums.reproduce.figures import pictures, save
 from ksums.reproduce.measured import Runs, spread
@@ -143,7 +143,13 @@ def _two_rules(results: dict[str, Result]) -> str:
     if "significance" not in results:
         return words
     runs = Runs(results["significance"])
-    named = {"Hartigan": "Hartigan", "k-sums-Im": "printed", RELEASED: "published code", OURS: "our default"}
+    named = {
+        "Hartigan": "Hartigan",
+        "k-sums-Im": "printed",
+        RELEASED: "published code",
+        OURS: "our default",
+        OURS_HIGH: "ours with high effort",
+    }
     ends = [f"{name} {spread(runs.final(method, 'E_m'))}" for method, name in named.items()]
     return f"{words} E_m at the end of the significance test: {'; '.join(ends)}."
 
@@ -165,7 +171,7 @@ def _last_values(result: Result) -> Table:
     rows = [(method, *(spread(runs.final(method, measure)) for measure in ("E_m", "E_s"))) for method in runs.by_method]
     return Table(
         f"{data['name']}, n = {data['n']:,}, d = {data['d']}, k = {result['settings']['k']}, after {passes} passes "
-        f"(our default: at its end), {runs.count} seeds: median, least and largest.",
+        f"(ours: at their end), {runs.count} seeds: median, least and largest.",
         ("method", "E_m", "E_s"),
         rows,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ksums.reproduce.curves import OURS, RELEASED
+from ksums.reproduce.curves import OURS, OURS_HIGH, RELEASED
 from ksums.reproduce.experiment import Result
 from ksums.reproduce.measured import Runs, middle
 from ksums.reproduce.paper import ENTROPY
@@ -20,15 +20,16 @@ def remarks(name: str, result: Result) -> list[str]:
 def _significance(result: Result) -> dict[str, bool]:
     runs = Runs(result)
     e_m = {method: middle(runs.final(method, "E_m")) for method in runs.by_method}
-    best = min(value for method, value in e_m.items() if method not in (RELEASED, OURS))
-    relaxed, ours = 1 - e_m[RELEASED] / best, 1 - e_m[OURS] / best
+    best = min(value for method, value in e_m.items() if method not in (RELEASED, OURS, OURS_HIGH))
+    relaxed, ours, high = (1 - e_m[method] / best for method in (RELEASED, OURS, OURS_HIGH))
     return {
         "k-means# and Hartigan are the same rule: from the same labels they make the same moves.": (
             np.array_equal(runs.final("k-means#", "E_m"), runs.final("Hartigan", "E_m"))
         ),
         f"With the rule of the published code E_m ends {relaxed:.2%} below the best of the paper's methods.": relaxed
         > 0,
-        f"Our default ends {ours:.2%} below the best of the paper's methods.": ours > 0,
+        f"Our default, for so many clusters a search among the nearest ones, ends {ours:.2%} below them, with high "
+        f"effort {high:.2%}.": 0 < ours < high,
     }
 
 
