@@ -134,6 +134,7 @@ def _steps(result: Result) -> list[Picture]:
             axis.set_title(title, fontsize=9)
             axis.set_xlabel("step")
             axis.ticklabel_format(useOffset=False)
+            axis.locator_params(axis="x", nbins=5)
         _key(figure, axes[0, 0], 4)
         return figure
 

@@ -277,7 +277,7 @@ def _html(pieces: list[Piece]) -> str:
 
 def _html_table(table: Table) -> str:
     """On a narrow screen the cells of a table of text stand below each other, with the names of their columns."""
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.head)
+    head = "".join(f"<th>{_inline(cell)}</th>" for cell in table.head)
     rows = "".join("<tr>" + "".join(map(_cell, row, table.head)) + "</tr>\n" for row in table.rows)
     kind = ' class="text"' if len(table.head) <= 5 else ""
     return (
