@@ -36,6 +36,7 @@ def done(folder, *arguments, given=None):
 
 def test_fit_writes_what_is_asked_for(folder, blobs):
     names = ["--labels", "out/labels.npy", "--model", "out/model", "--history", "out/history.csv", "--report", "a.html"]
+    (folder / "out").mkdir()
     code, told, errors = done(folder, "fit", "rows.npy", "-k", 5, *names)
     assert code == 0, errors
     model = library.KSums(5, random_state=0).fit(blobs)
@@ -102,6 +103,19 @@ def test_report(folder):
     assert not (folder / "other.html").exists()
 
 
+def test_a_model_knows_its_columns(folder):
+    assert (
+        done(folder, "fit", "rows.csv", "-k", 3, "--columns", "b,a", "--model", "m", "--labels", "l.npy", "-q")[0] == 0
+    )
+    assert done(folder, "predict", "m", "rows.csv", "--labels", "p.npy")[0::2] == (0, "")
+    assert (np.load(folder / "p.npy") == np.load(folder / "l.npy")).mean() > 0.95
+    code, _, errors = done(folder, "predict", "m", "rows.csv", "--columns", "a,b", "--labels", "q.npy")
+    assert code == 2
+    assert "the model was fitted to b,a, in this order; got a,b" in errors
+    code, _, errors = done(folder, "report", "m", "rows.csv", "--out", "r.html")
+    assert code == 0, errors
+
+
 def test_info(folder):
     code, told, _ = done(folder, "info", "--json")
     assert code == 0
@@ -125,6 +139,7 @@ BAD = [
     (["fit", "rows.npy", "-k", 5, "--effort", "much"], "effort"),
     (["fit", "rows.npy", "-k", 5, "--labels", "labels.txt"], "--labels: labels.txt must end in .npy, .csv, .parquet"),
     (["fit", "rows.npy", "-k", 5, "--model", "."], "--model: . is a folder"),
+    (["fit", "rows.npy", "-k", 5, "--model", "new/m"], "--model: new/m cannot be written: there is no folder new"),
     (["predict", "rows.npy", "rows.npy", "--labels", "l.npy"], "no model of ksums"),
     (["predict", "nothing", "rows.npy", "--labels", "l.npy"], "nothing does not exist"),
     (["choose-k", "rows.npy", "--from", 9, "--to", 3], "--to must be at least --from, 9; got 3"),

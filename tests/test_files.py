@@ -111,6 +111,7 @@ def test_svmlight(tmp_path):
         ("a.npy", b"", "cut off, or no .npy file"),
         ("a.npz", b"PK\x03\x04 nothing", "cut off, or no .npz file"),
         ("a.csv", b"", "is empty"),
+        ("a.csv", b"1,2\n3,\n", "A cell is empty: fill it"),
         ("a.csv", b"1,2\n3,x\n", r"could not convert string 'x'.*row 0 is the first row"),
         ("a.csv", b"one,two\n3,x\n", "row 0 is the row below the names"),
         ("a.txt", b"1 2\n", r"got '\.txt'"),

@@ -341,7 +341,8 @@ def test_document_verdicts_with_the_papers_own_figures():
         for method, values in ENTROPY.items()
         for seed in range(2)
     }
-    result = {"settings": {"ks": list(KS), "runs": 2}, "data": DATA, "machines": [], "units": units}
+    data = [{"name": "re0", "n": 4, "d": 2, "digest": "x"}]
+    result = {"settings": {"ks": list(KS), "runs": 2}, "data": data, "machines": [], "units": units}
     assert entropies(result)["IKM"].best == pytest.approx(ENTROPY["IKM"])
     found = {"documents": result}
     assert judged(found, "Bisecting: k-sums-I_m shows the best results").verdict == HOLDS

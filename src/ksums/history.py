@@ -66,7 +66,9 @@ def history_frame(model: Any) -> pd.DataFrame:
     ['objective', 'distortion', 'pairwise', 'moves', 'smallest', 'largest', 'seconds',
      'comparisons', 'stage', 'relaxation', 'trials', 'kept', 'gain']
     """
-    import pandas as pd
-
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("history_frame needs pandas, which is not installed: pip install 'ksums[frames]'.") from error
     names = [field.name for field in fields(PassRecord)]
     return pd.DataFrame([asdict(record) for record in model.history_], columns=names).set_index("index")

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ksums.cli.files import check_output, read, write_history, write_labels
+from ksums.cli.files import check_output, read, remember_columns, write_history, write_labels
 
 
 def fit(
@@ -70,6 +70,7 @@ def fit(
         warnings.simplefilter("always")
         estimator.fit(X)
     seconds = time.perf_counter() - began
+    remember_columns(estimator, columns)
     if labels is not None:
         write_labels(labels, estimator.labels_)
     if model is not None:

@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from ksums.cli.files import check_output, read, read_lines
+from ksums.cli.files import check_output, read_for, read_lines
 
 
 def report(
     model: Annotated[Path, typer.Argument(help="A model that ksums fit --model has written.")],
     data: Annotated[str, typer.Argument(help="The rows it was fitted to; - for a CSV at standard input.")],
     out: Annotated[Path, typer.Option(help="The page.")] = Path("report.html"),
-    columns: Annotated[str | None, typer.Option(help="The columns it was fitted to, by name or number: a,b,7.")] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="The columns it was fitted to; if they were named for fit, they are known.")
+    ] = None,
     names: Annotated[Path | None, typer.Option(help="Text file with a name for each row, one in a line.")] = None,
     features: Annotated[Path | None, typer.Option(help="Text file with a name for each column, one in a line.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
@@ -24,7 +26,7 @@ def report(
 
     Examples:
 
-      ksums report survey.safetensors survey.csv --columns age,income --out survey.html
+      ksums report survey.safetensors survey.csv --out survey.html
 
       ksums report words.safetensors glove.npy --names words.txt
     """
@@ -32,7 +34,8 @@ def report(
     from ksums.report import write_report
 
     check_output("--out", out, {"--out": (".html", ".htm")})
-    fitted, X = load(model), read(data, columns)
+    fitted = load(model)
+    X = read_for(fitted, data, columns)
     found = write_report(
         out,
         fitted,

@@ -16,7 +16,7 @@ def reproduce(
             help="steps, significance, sequential, large_scale, large_scale_100, documents; all, if none is named."
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small data that is always there; a few minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Small data that is always there; about a minute.")] = False,
     data: Annotated[Path | None, typer.Option(help="Folder with the data; else KSUMS_DATA or the cache.")] = None,
     out: Annotated[
         Path | None,

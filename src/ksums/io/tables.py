@@ -47,7 +47,8 @@ def _numbers(lines: TextIO, name: str, delimiter: str, columns: Sequence[int | s
         return np.loadtxt(rest, np.float32, delimiter=delimiter, usecols=chosen, ndmin=2, comments=None, quotechar='"')
     except ValueError as error:
         place = "the first row" if names is None else "the row below the names"
-        raise ValueError(f"{name}: {error} (row 0 is {place}, column 0 the first one).") from error
+        missing = " A cell is empty: fill it, or leave the row out." if "string ''" in str(error) else ""
+        raise ValueError(f"{name}: {str(error).rstrip('.')} (row 0 is {place}).{missing}") from error
 
 
 def _is_number(cell: str) -> bool:
