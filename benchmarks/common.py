@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import platform
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
+
+from ksums.reproduce.store import machine
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("KSUMS_DATA", HERE.parents[1] / "shared" / "data"))
@@ -29,26 +29,6 @@ def load(name: str) -> np.ndarray:
         sys.exit(f"{path} is not in the data folder; set KSUMS_DATA to the folder that holds it.")
     loaded = np.load(DATA / path)
     return loaded[part] if part else loaded
-
-
-def cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    values = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-    return f"{values.get('model name')} (family {values.get('cpu family')}, model {values.get('model')})"
-
-
-def machine() -> dict[str, Any]:
-    """Machine and versions, for every result."""
-    packages = ("ksums", "numpy", "scipy", "scikit-learn", "numba")
-    return {
-        "cpu": cpu_name(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        **{package: version(package) for package in packages},
-    }
 
 
 def sgemm_rate(n_threads: int, size: int = 2048) -> float:

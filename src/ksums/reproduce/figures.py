@@ -4,6 +4,7 @@ in black and white.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -78,9 +79,12 @@ def save(picture: Picture, folder: Path) -> Path:
 
     with matplotlib.rc_context({"font.size": 9, "axes.grid": True, "grid.alpha": 0.25, "legend.fontsize": 8}):
         figure = picture.draw()
-    path = folder / f"{picture.name}.png"
-    with whole_or_not_at_all(path) as file:
-        figure.savefig(file, dpi=110, format="png", metadata={"Software": None})
+    from PIL import Image  # matplotlib brings it
+
+    drawn, path = io.BytesIO(), folder / f"{picture.name}.png"
+    figure.savefig(drawn, dpi=110, format="png")
+    with whole_or_not_at_all(path) as file:  # with a palette it is a third of the size
+        Image.open(drawn).convert("RGB").quantize(128).save(file, format="PNG", optimize=True)
     return path
 
 

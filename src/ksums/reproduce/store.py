@@ -73,7 +73,8 @@ def _cpu() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+    values = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    return f"{values.get('model name')} (family {values.get('cpu family')}, model {values.get('model')})"
 
 
 def _rounded(value: Any) -> Any:
