@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ksums.io import read_arrays, read_rows, read_vecs, whole_or_not_at_all, write_vecs
+from ksums.io import read_arrays, read_lines, read_rows, read_table, read_vecs, whole_or_not_at_all, write_vecs
 
 
 @pytest.mark.parametrize(("suffix", "dtype"), [(".fvecs", np.float32), (".bvecs", np.uint8), (".ivecs", np.int32)])
@@ -73,7 +73,7 @@ def test_columns_by_name_and_number(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(6.0).reshape(2, 3))
     assert read_rows(tmp_path / "a.npy", [2, 0]).tolist() == [[2, 0], [5, 3]]
     for wrong in (3, "a"):
-        with pytest.raises(ValueError, match=f"no column {wrong!r}; its columns are the numbers 0 to 2"):
+        with pytest.raises(ValueError, match=f"no column {wrong!r}; they have no names, only the numbers 0 to 2"):
             read_rows(tmp_path / "a.npy", [wrong])
 
 
@@ -101,19 +101,118 @@ def test_svmlight(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "names", "rows"),
+    [
+        ("a,b\n1,2\n3,4\n", ["a", "b"], [[1, 2], [3, 4]]),
+        ("1,2\n3,4\n", None, [[1, 2], [3, 4]]),
+        ("\ufeff1,2\n3,4\n", None, [[1, 2], [3, 4]]),
+        ("\ufeffa,b\r\n1,2\r\n", ["a", "b"], [[1, 2]]),
+        ("id,2019\n1,2\n", ["id", "2019"], [[1, 2]]),
+        ("a;b\n1;2\n", ["a", "b"], [[1, 2]]),
+        ('"a,b";c\n1;2\n', ["a,b", "c"], [[1, 2]]),
+        ("1\t2\n3\t4\n", None, [[1, 2], [3, 4]]),
+        ("1|2\n", None, [[1, 2]]),
+        ('a,b\n"1","2"\n\n3,4\n\n', ["a", "b"], [[1, 2], [3, 4]]),
+        ("a\n1\n2\n\n", ["a"], [[1], [2]]),
+        ("a,b\n\n1,2\n", ["a", "b"], [[1, 2]]),
+        ("a , b\n 1 , 2 \n", ["a", "b"], [[1, 2]]),
+    ],
+)
+def test_separators_and_names_are_found(tmp_path, text, names, rows):
+    (tmp_path / "a.csv").write_text(text, newline="")
+    table = read_table(tmp_path / "a.csv")
+    assert table.columns == names
+    assert table.X.tolist() == rows
+
+
+def test_a_column_of_words_makes_no_header(tmp_path):
+    """Else the first row would be lost, and all labels shifted."""
+    (tmp_path / "a.csv").write_text("u1,1,2\nu2,3,4\n")
+    assert read_rows(tmp_path / "a.csv", [1, 2]).tolist() == [[1, 2], [3, 4]]
+    assert read_rows(tmp_path / "a.csv", [1, 2], header=True).tolist() == [[3, 4]]
+    (tmp_path / "years.csv").write_text("2019,2020\n1,2\n")
+    assert read_rows(tmp_path / "years.csv").tolist() == [[2019, 2020], [1, 2]]
+    assert read_rows(tmp_path / "years.csv", ["2020"], header=True).tolist() == [[2]]
+    assert read_rows(tmp_path / "years.csv", [2020], header=True).tolist() == [[2]]
+    (tmp_path / "gap.csv").write_text("NA,2\n3,4\n")
+    with pytest.raises(ValueError, match="line 1, column 0 holds 'NA': fill it in"):
+        read_rows(tmp_path / "gap.csv")
+
+
+def test_columns_to_take_where_there_are_names(tmp_path):
+    (tmp_path / "a.csv").write_text("word,b,a\nx,1,2\n")
+    assert read_table(tmp_path / "a.csv", if_named=["a", "b"]) == (pytest.approx(np.array([[2, 1]])), ["a", "b"], None)
+    (tmp_path / "plain.csv").write_text("1,2\n")
+    assert read_table(tmp_path / "plain.csv", if_named=["a", "b"]).X.tolist() == [[1, 2]]
+
+
+def test_no_digit_is_lost(tmp_path):
+    X = np.array([[1_700_000_000 + i, 16_777_216 + i] for i in range(4)])
+    np.savetxt(tmp_path / "a.csv", X, delimiter=",", fmt="%d")
+    np.testing.assert_array_equal(read_rows(tmp_path / "a.csv"), X)
+    assert read_rows(tmp_path / "a.csv").dtype == np.float64
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"a": X[:, 0], "b": X[:, 1].astype(np.int32)}), tmp_path / "a.parquet")
+    np.testing.assert_array_equal(read_rows(tmp_path / "a.parquet"), X)
+    (tmp_path / "small.csv").write_text("1,2.5\n")
+    assert read_rows(tmp_path / "small.csv").dtype == np.float32
+
+
+def test_parquet_of_pandas_and_of_lists(tmp_path):
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    pd.DataFrame({"a": [1, 2], "b": [3, 4]}, index=[70, 80]).to_parquet(tmp_path / "i.parquet")
+    assert read_table(tmp_path / "i.parquet").columns == ["a", "b"]
+    vectors = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for kind in (pa.list_(pa.float32(), 3), pa.list_(pa.float32())):
+        parquet.write_table(pa.table({"v": pa.array(vectors.tolist(), kind)}), tmp_path / "v.parquet")
+        table = read_table(tmp_path / "v.parquet")
+        np.testing.assert_array_equal(table.X, vectors)
+        assert table.columns == ["v[0]", "v[1]", "v[2]"]
+    parquet.write_table(pa.table({"v": [[1.0], [1.0, 2.0]]}), tmp_path / "v.parquet")
+    with pytest.raises(ValueError, match="the lists in column 'v' must be of the same length"):
+        read_rows(tmp_path / "v.parquet")
+    parquet.write_table(pa.table([[1, 2], [3, 4]], names=["a", "a"]), tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="2 columns called 'a'"):
+        read_rows(tmp_path / "t.parquet")
+
+
+def test_names_of_cluto_come_along(tmp_path):
+    (tmp_path / "a.mat").write_text("2 3 3\n1 2 3 1\n2 4\n")
+    (tmp_path / "a.mat.clabel").write_text("apple\npear\nplum\n")
+    (tmp_path / "a.mat.rlabel").write_text("one\ntwo\n")
+    table = read_table(tmp_path / "a.mat", ["plum", 0])
+    assert (table.columns, table.rows) == (["plum", "apple"], ["one", "two"])
+    assert table.X.toarray().tolist() == [[1, 2], [0, 0]]
+
+
+def test_lines_end_at_line_feeds_only(tmp_path):
+    (tmp_path / "a.txt").write_text("\ufeffone\u2028more\r\n\x0btwo\n\nlast", newline="")
+    assert read_lines(tmp_path / "a.txt") == ["one\u2028more", "\x0btwo", "", "last"]
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        read_lines(tmp_path / "b.txt")
+
+
+@pytest.mark.parametrize(
     ("name", "content", "words"),
     [
+        ("a.csv", b"a,b\n1,10,20\n", "its first line has 2 names, the next line 3 cells"),
+        ("a.csv", b"1\n\n3\n", "line 2 is empty: fill it in"),
+        ("a.csv", b"a;b\n1,5;2\n", "'1,5' has a comma for a point"),
+        ("a.csv", b"a,a\n1,2\n", "has 2 columns called 'a'"),
+        ("a.tsv", b"1\t2\n\t\n", "line 2, column 0 is empty"),
         ("a.csv", b"one,two\n", "has names, but no rows"),
         ("a.csv", b"\xff\xfe\x00", "no text of columns"),
         ("a.csv.gz", b"1,2\n", "no text of columns"),
-        ("a.csv", b"1,2\n3\n", "number of columns changed from 2 to 1"),
+        ("a.csv", b"1,2\n3\n", "line 2 has 1 cells; the lines before it have 2"),
         ("a.npy", b"\x93NUMPY\x01\x00", "cut off, or no .npy file"),
         ("a.npy", b"", "cut off, or no .npy file"),
         ("a.npz", b"PK\x03\x04 nothing", "cut off, or no .npz file"),
         ("a.csv", b"", "is empty"),
-        ("a.csv", b"1,2\n3,\n", "A cell is empty: fill it"),
-        ("a.csv", b"1,2\n3,x\n", r"could not convert string 'x'.*row 0 is the first row"),
-        ("a.csv", b"one,two\n3,x\n", "row 0 is the row below the names"),
+        ("a.csv", b"1,2\n3,\n", "line 2, column 1 is empty: fill it in"),
+        ("a.csv", b"1,2\n3,x\n", "line 2, column 1: 'x' is no number. Choose"),
+        ("a.csv", b"one,two\n3,x\n", "line 2, column 'two': 'x' is no number"),
         ("a.txt", b"1 2\n", r"got '\.txt'"),
         ("a", b"1 2\n", "got 'no suffix'"),
     ],
@@ -121,7 +220,7 @@ def test_svmlight(tmp_path):
 def test_damaged_files_are_refused(tmp_path, name, content, words):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=words):
-        read_rows(tmp_path / name)
+        read_rows(tmp_path / name, ["a"] if content.startswith(b"a,a") else None)
 
 
 def test_truncated_npy_is_refused(tmp_path, rng):
@@ -165,3 +264,41 @@ def test_nothing_half_written_is_left(tmp_path):
         write_half()
     assert path.read_text() == "first"
     assert [entry.name for entry in path.parent.iterdir()] == ["a.txt"]
+
+
+def test_files_under_the_wrong_name_are_refused(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((2, 2)))
+    (tmp_path / "a.npy").rename(tmp_path / "a.npz")
+    with pytest.raises(ValueError, match="file of plain arrays: it is a single array"):
+        read_rows(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", X=np.ones((2, 2)))
+    (tmp_path / "b.npz").rename(tmp_path / "b.npy")
+    with pytest.raises(ValueError, match="is an archive of arrays: its name must end in"):
+        read_rows(tmp_path / "b.npy")
+    np.save(tmp_path / "c.npy", np.ones((2, 2), complex))
+    with pytest.raises(ValueError, match="real numbers is needed; got the type complex128"):
+        read_rows(tmp_path / "c.npy")
+    (tmp_path / "D.CSV").write_text("1,2\n")
+    assert read_rows(tmp_path / "D.CSV").tolist() == [[1, 2]]
+
+
+def test_damaged_sparse_matrices_are_refused(tmp_path):
+    """Compiled loops would write beyond their arrays."""
+    whole = {"format": b"csr", "shape": (2, 3), "data": np.ones(2), "indices": [0, 2], "indptr": [0, 1, 2]}
+    np.savez(tmp_path / "whole.npz", **whole)
+    assert read_rows(tmp_path / "whole.npz").shape == (2, 3)
+    for wrong in ({"indices": [0, 7]}, {"indptr": [0, 9, 2]}, {"indices": [0, -1]}, {"format": b"nonsense"}):
+        np.savez(tmp_path / "a.npz", **{**whole, **wrong})
+        with pytest.raises(ValueError, match="is damaged, or no sparse matrix"):
+            read_rows(tmp_path / "a.npz")
+    del whole["indptr"]
+    np.savez(tmp_path / "a.npz", **whole)
+    with pytest.raises(ValueError, match="is damaged, or no sparse matrix"):
+        read_rows(tmp_path / "a.npz")
+
+
+def test_vecs_that_would_not_come_back_are_not_written(tmp_path):
+    for X, words in (([[300.7, -1.0]], "whole numbers from 0 to 255"), ([1.0, 2.0], r"shape \(n, d\)")):
+        with pytest.raises(ValueError, match=words):
+            write_vecs(tmp_path / "a.bvecs", np.array(X))
+    assert list(tmp_path.iterdir()) == []

@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from ksums.io.lines import read_lines
+
 _MOST = 2**31 - 1  # rows, columns or entries
 
 
@@ -154,8 +156,7 @@ def _names(path: Path, kind: str, count: int) -> np.ndarray | None:
     beside = (path.with_name(f"{path.name}.{kind}"), path.with_name(f"{path.stem}.{kind}"))
     for file in beside:
         if file.is_file():
-            names = file.read_text(encoding="utf-8", errors="replace").splitlines()
-            names = [name.strip() for name in names]
+            names = [name.strip() for name in read_lines(file, errors="replace")]
             while len(names) > count and not names[-1]:
                 names.pop()
             if len(names) != count:

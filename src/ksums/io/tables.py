@@ -1,116 +1,92 @@
-"""Tables: text with separated columns, parquet, and the sparse rows of svmlight."""
+"""Tables in parquet, and the sparse rows of svmlight."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import sys
-import zlib
+import json
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
-from typing import TextIO
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-
-def read_text(path: Path | None, delimiter: str, columns: Sequence[int | str] | None = None) -> np.ndarray:
-    """Numbers (n, d) float32 of a text; of what comes in at standard input, if there is no path."""
-    name = "standard input" if path is None else str(path)
-    try:
-        with _opened(path) as lines:
-            return _numbers(lines, name, delimiter, columns)
-    except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
-        raise ValueError(f"{name} is cut off, or no text of columns: {error}.") from error
+from ksums.io.table import Table, places
 
 
-def _opened(path: Path | None) -> TextIO:
-    if path is None:
-        return io.StringIO(sys.stdin.read())
-    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-
-
-def _numbers(lines: TextIO, name: str, delimiter: str, columns: Sequence[int | str] | None) -> np.ndarray:
-    first = lines.readline()
-    if not first.strip():
-        raise ValueError(f"{name} is empty, or begins with an empty line.")
-    cells = next(csv.reader([first], delimiter=delimiter))
-    names = None if all(map(_is_number, cells)) else cells
-    chosen = _places(name, columns, names, len(cells))
-    begun = first if names is None else lines.readline()
-    if not begun.strip():
-        raise ValueError(f"{name} has names, but no rows.")
-    rest = chain([begun], lines)
-    try:
-        return np.loadtxt(rest, np.float32, delimiter=delimiter, usecols=chosen, ndmin=2, comments=None, quotechar='"')
-    except ValueError as error:
-        place = "the first row" if names is None else "the row below the names"
-        missing = " A cell is empty: fill it, or leave the row out." if "string ''" in str(error) else ""
-        raise ValueError(f"{name}: {str(error).rstrip('.')} (row 0 is {place}).{missing}") from error
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return not cell.strip()  # an empty cell is no name
-    return True
-
-
-def _places(
-    name: str, columns: Sequence[int | str] | None, names: Sequence[str] | None, count: int
-) -> list[int] | None:
-    """The numbers of the columns that are wanted."""
-    if columns is None:
-        return None
-    places = []
-    for column in columns:
-        if isinstance(column, int) and 0 <= column < count:
-            places.append(column)
-        elif names is not None and column in names:
-            places.append(list(names).index(str(column)))
-        else:
-            known = f"its columns are {', '.join(names)}" if names is not None else "it has no line of names"
-            raise ValueError(f"{name} has no column {column!r}; {known}, or the numbers 0 to {count - 1}.")
-    return places
-
-
-def read_parquet(path: Path, columns: Sequence[int | str] | None = None) -> np.ndarray:
-    """Numbers (n, d) of a parquet file."""
+def read_parquet(
+    path: Path, columns: Sequence[int | str] | None = None, if_named: Sequence[str] | None = None
+) -> Table:
+    """Numbers (n, d) of a parquet file; a column of lists, all of the same length, is as many columns."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise ImportError(f"{path}: parquet files are read with pyarrow, which is not installed.") from error
+        raise ImportError(f"{path}: parquet files are read with pyarrow: pip install pyarrow.") from error
     try:
         with parquet.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            places = _places(str(path), columns, names, len(names))
-            chosen = names if places is None else [names[place] for place in places]
+            schema = file.schema_arrow
+            index = _index_of_pandas(schema.metadata)
+            names = [name for name in schema.names if name not in index]
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise ValueError(f"{path} has {names.count(twice)} columns called {twice!r}; give them other names.")
+            columns = if_named if columns is None else columns
+            chosen = names if columns is None else [names[at] for at in places(str(path), columns, names, len(names))]
             table = file.read(columns=chosen)
     except pyarrow.ArrowInvalid as error:
         raise ValueError(f"{path} is cut off, or no parquet file: {error}.") from error
-    wrong = [f"{field.name} ({field.type})" for field in table.schema if not _is_numeric(field.type)]
+    parts, found = [], []
+    wrong = [f"{name} ({table.schema.field(name).type})" for name in chosen if not _is_numeric(table.schema, name)]
     if wrong:
         raise ValueError(f"{path}: columns of numbers are needed; {', '.join(wrong)} is none. Choose others by name.")
-    values = [table.column(name).to_numpy() for name in chosen]
-    dtype = np.float64 if any(value.dtype == np.float64 for value in values) else np.float32
-    return np.column_stack([value.astype(dtype) for value in values])
+    for name in chosen:
+        values = _values(path, name, table.column(name))
+        parts.append(values)
+        found += [name] if values.shape[1] == 1 else [f"{name}[{at}]" for at in range(values.shape[1])]
+    return Table(np.ascontiguousarray(np.concatenate(parts, axis=1)), found)
 
 
-def _is_numeric(kind) -> bool:
+def _index_of_pandas(metadata: dict[bytes, bytes] | None) -> set[str]:
+    """Columns in which pandas has kept the index of a frame."""
+    if not metadata or b"pandas" not in metadata:
+        return set()
+    kept = json.loads(metadata[b"pandas"]).get("index_columns", [])
+    return {name for name in kept if isinstance(name, str)}
+
+
+def _is_numeric(schema: Any, name: str) -> bool:
     from pyarrow import types
 
+    kind = schema.field(name).type
+    if _is_list(kind):
+        kind = kind.value_type
     return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
 
 
-def read_svmlight(path: Path) -> sparse.csr_array:
-    """Sparse rows of an svmlight file."""
+def _is_list(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+
+
+def _values(path: Path, name: str, column: Any) -> np.ndarray:
+    """(n, 1) or, of lists, (n, length); as float32 where that holds every value of the type."""
+    count = len(column)
+    if _is_list(column.type):
+        lengths = {None if item is None else len(item) for item in column}
+        if len(lengths) != 1 or None in lengths:
+            raise ValueError(f"{path}: the lists in column {name!r} must be of the same length, and none missing.")
+        column = column.combine_chunks().flatten()
+    values = column.to_numpy(zero_copy_only=False) if hasattr(column, "flatten") else column.to_numpy()
+    small = values.dtype.itemsize <= 2 or values.dtype == np.float32
+    return values.astype(np.float32 if small else np.float64).reshape(count, -1)
+
+
+def read_svmlight(path: Path, width: int | None = None) -> sparse.csr_array:
+    """Sparse rows of an svmlight file, ``width`` columns of them if that is said."""
     from sklearn.datasets import load_svmlight_file
 
     try:
-        return sparse.csr_array(load_svmlight_file(path)[0])
+        return sparse.csr_array(load_svmlight_file(path, n_features=width)[0])
     except ValueError as error:
-        raise ValueError(f"{path} is no svmlight file: {error}.") from error
+        raise ValueError(f"{path} is no svmlight file of these columns: {str(error).rstrip('.')}.") from error

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ksums.io.whole import whole_or_not_at_all
+
 _VALUES = {".fvecs": "<f4", ".bvecs": "u1", ".ivecs": "<i4"}
 _MOST_DIMENSIONS = 1 << 20
 
@@ -70,12 +72,19 @@ def read_vecs(path: str | Path) -> np.ndarray:
 
 
 def write_vecs(path: str | Path, X: np.ndarray) -> None:
-    """Write vectors (n, d) as fvecs, bvecs or ivecs; the suffix says which."""
+    """Write vectors (n, d) as fvecs, bvecs or ivecs, whole or not at all; the suffix says which."""
     path, X = Path(path), np.asarray(X)
-    record = np.dtype([("d", "<i4"), ("x", _values_of(path), (X.shape[1],))])
-    records = np.empty(len(X), record)
-    records["d"], records["x"] = X.shape[1], X
-    records.tofile(path)
+    values = np.dtype(_values_of(path))
+    if X.ndim != 2:
+        raise ValueError(f"{path}: vectors of shape (n, d) are needed; got shape {X.shape}.")
+    records = np.empty(len(X), np.dtype([("d", "<i4"), ("x", values, (X.shape[1],))]))
+    with np.errstate(invalid="ignore"):
+        records["d"], records["x"] = X.shape[1], X
+    if values.kind != "f" and not np.array_equal(records["x"], X):
+        limits = np.iinfo(values)
+        raise ValueError(f"{path} holds whole numbers from {limits.min} to {limits.max}; the vectors have others.")
+    with whole_or_not_at_all(path) as file:
+        file.write(records.tobytes())
 
 
 def _values_of(path: Path) -> str:
