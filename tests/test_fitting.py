@@ -230,9 +230,13 @@ def test_scikit_learns_own_callbacks(X, capsys):
 
 # -------------------------------------------------------------------------------------------- progress
 def test_plain_lines_where_nobody_looks(X, capsys):
-    model = KSums(5, rule="hartigan", verbose=1, max_iter=3, tol=0, random_state=0).fit(X)
+    """With 2 one for each pass, with 1 the first and the last, and else one a second."""
+    model = KSums(5, rule="hartigan", verbose=2, max_iter=3, tol=0, random_state=0).fit(X)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == model.n_iter_
+    model.set_params(verbose=1).fit(X)
+    fewer = capsys.readouterr().err.splitlines()
+    assert [line.split(" moves")[0] for line in fewer] == [line.split(" moves")[0] for line in (lines[0], lines[-1])]
     assert re.fullmatch(r"KSums: pass 1, objective [\d.]+, \d+ moves, [\d.]+ s", lines[0])
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from sklearn.utils.validation import check_is_fitted
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -70,5 +72,6 @@ def history_frame(model: Any) -> pd.DataFrame:
         import pandas as pd
     except ImportError as error:
         raise ImportError("history_frame needs pandas, which is not installed: pip install 'ksums[frames]'.") from error
+    check_is_fitted(model)
     names = [field.name for field in fields(PassRecord)]
     return pd.DataFrame([asdict(record) for record in model.history_], columns=names).set_index("index")

@@ -34,9 +34,15 @@ _PRINTED = {"rule": "paper", "init": "random-labels"}
 _PAIRS = {"objective": "pairwise", "rule": "paper", "init": "random-labels"}
 _COSINE = ("cosine",)
 
+
+class _Methods(dict[str, Method]):
+    def __missing__(self, name: str) -> Method:
+        raise KeyError(f"there is no method {name!r}; there are {', '.join(self)}")
+
+
 METHODS: Mapping[str, Method] = MappingProxyType(
-    {
-        method.name: method
+    _Methods(
+        (method.name, method)
         for method in (
             Method("k-means", baselines.KMeans),
             Method("k-means++", baselines.KMeansPlusPlus),
@@ -59,7 +65,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             Method("k-sums-Im (released)", KSums, {"rule": "released", "init": "random-labels"}),
             Method("ksums", KSums),
         )
-    }
+    )
 )
 """``METHODS[name](n_clusters, metric="l2", random_state=None, **more)`` gives an unfitted estimator.
 

@@ -1,13 +1,13 @@
 """Measures of a clustering, from the data and the labels alone, in float64: never from running sums.
 
 Under ``metric="cosine"`` rows are first scaled to unit length; rows of zeros stay zeros. With C_r the mean of
-cluster r these are the paper's measures:
+cluster r these are the paper's measures::
 
     E_m = Σ_i w_i |x_i − C_r(i)|² / Σ w_i                             (distortion)
     E_s = Σ_r Σ_{i<j in r} w_i w_j |x_i − x_j|² / Σ w_i               (pairwise)
 
-The second needs no pairs: Σ_{i<j in r} w_i w_j |x_i − x_j|² = n_r · Σ_{i in r} w_i |x_i − C_r|². With the cosine for
-a distance the first is 1 − Σ_r |D_r| / Σ w_i (cosine_distance).
+The second needs no pairs: ``Σ_{i<j in r} w_i w_j |x_i − x_j|² = n_r · Σ_{i in r} w_i |x_i − C_r|²``. With the cosine
+for a distance the first is ``1 − Σ_r |D_r| / Σ w_i`` (cosine_distance).
 """
 
 from __future__ import annotations

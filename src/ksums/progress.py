@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from typing import Any, Protocol, TextIO
 
@@ -30,16 +31,26 @@ def _words_of(record: PassRecord) -> str:
 
 
 class _Lines:
-    """One plain line per pass, for files and pipes."""
+    """Plain lines for files and pipes: for the first record and the last one, and ``pause`` seconds apart between."""
 
-    def __init__(self, title: str, stream: TextIO) -> None:
-        self.title, self.stream = title, stream
+    def __init__(self, title: str, stream: TextIO, pause: float) -> None:
+        self.title, self.stream, self.pause = title, stream, pause
+        self.told = -pause
+        self.waiting: PassRecord | None = None
 
     def update(self, record: PassRecord) -> None:
-        print(f"{self.title}: {_words_of(record)}, {record.seconds:.2f} s", file=self.stream, flush=True)
+        self.waiting = record
+        if time.monotonic() - self.told >= self.pause:
+            self._tell()
+
+    def _tell(self) -> None:
+        if self.waiting is not None:
+            words = f"{self.title}: {_words_of(self.waiting)}, {self.waiting.seconds:.2f} s"
+            print(words, file=self.stream, flush=True)
+            self.waiting, self.told = None, time.monotonic()
 
     def close(self) -> None:
-        pass
+        self._tell()
 
 
 class _Bar:
@@ -62,9 +73,9 @@ class _Bar:
 
 
 def progress_for(verbose: int, title: str, passes: int) -> Progress:
-    """0: nothing. 1: a bar where a person looks, plain lines elsewhere. 2 and more: plain lines."""
+    """0: nothing. 1: a bar where a person looks, elsewhere a plain line every second. 2 and more: a line each pass."""
     if not verbose:
         return _Silent()
     if verbose == 1 and (sys.stderr.isatty() or "ipykernel" in sys.modules):
         return _Bar(title, passes)
-    return _Lines(title, sys.stderr)
+    return _Lines(title, sys.stderr, 1.0 if verbose == 1 else 0.0)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from ksums.parameters import INIT_NAMES, is_int, one_of
 from ksums.typing import Matrix, arithmetic_of
@@ -86,6 +86,16 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Matrix:
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
+    _check_values(name, X)
+    return X
+
+
+def as_matrix(name: str, X: Any) -> Matrix:
+    """X, of any kind that a fit accepts, as an array or CSR array, for those who only look at it."""
+    X = _as_array(X)
+    narrow = isinstance(dtype := getattr(X, "dtype", None), np.dtype) and dtype in NARROW and not sparse.issparse(X)
+    X = check_array(X, accept_sparse="csr", dtype=None if narrow else [np.float64, np.float32], ensure_all_finite=False)
+    X = sparse.csr_array(X) if sparse.issparse(X) else X
     _check_values(name, X)
     return X
 

@@ -8,8 +8,8 @@ from ksums.baselines._base import Baseline
 class KMeansSharp(Baseline):
     """k-means# from random labels.
 
-    It maximises Σ D_r·D_r / n_r. Of Σ x·x = Σ D_r·D_r/n_r + Σ|x − C_r|² the left side never changes, so each move gains
-    exactly what the sum of squares loses, and the moves are those of :class:`Hartigan`:
+    It maximises Σ D_r·D_r / n_r. Of ``Σ x·x = Σ D_r·D_r/n_r + Σ|x − C_r|²`` the left side never changes, so each
+    move gains exactly what the sum of squares loses, and the moves are those of :class:`Hartigan`::
 
         |D + x|²/(n + 1) − |D|²/n  =  x·x − n/(n + 1) |x − C|²
     """

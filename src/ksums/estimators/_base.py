@@ -20,6 +20,7 @@ from ksums.drivers import Driver
 from ksums.engines import nearest_centres
 from ksums.estimators._listening import Listening, check_callbacks
 from ksums.history import passes_of
+from ksums.interruption import FitInterrupted
 from ksums.metrics import ClusterSums, cluster_sums, distinct_clusters, sq_distances, unit_rows
 from ksums.parameters import check_parameters
 from ksums.plan import Listener, Run
@@ -229,7 +230,7 @@ class Clusterer(CallbackSupportMixin, Centred):
 
     def _warn_of_the_end(self, run: Run, X: Matrix) -> None:
         if run.interrupted:
-            warnings.warn(self._interrupted(run), ConvergenceWarning, stacklevel=4)
+            warnings.warn(self._interrupted(run), FitInterrupted, stacklevel=4)
         distinct = distinct_clusters(X, self.labels_, self.metric, self.distortion_)
         if distinct < run.k:
             warnings.warn(

@@ -134,7 +134,7 @@ class KSums(Clusterer):
         the run, or follows scikit-learn's callback protocol. ``set_callbacks`` works too.
 
     verbose : int, default=0
-        1: a progress bar on a terminal or in a notebook, plain lines elsewhere. 2: plain lines.
+        1: a progress bar on a terminal or in a notebook, elsewhere a plain line every second. 2: a line for each pass.
 
     Attributes
     ----------
@@ -148,9 +148,9 @@ class KSums(Clusterer):
     sizes_ : ndarray of shape (k,)
         Number of samples n_r, or sum of weights.
     inertia_ : float
-        Sum of squared distances to the own centre: distortion_ times the number of samples (or sum of weights).
+        Sum of squared distances to the own centre: ``distortion_`` times the number of samples (or sum of weights).
     distortion_, pairwise_ : float
-        E_m and E_s, computed in float64 from the data and labels_.
+        E_m and E_s, computed in float64 from the data and ``labels_``.
     objective_ : float
         What was brought down: one of the two, or the mean cosine distance to the own centroid (see ``rule``).
     n_iter_ : int

@@ -176,7 +176,7 @@ class Sequential(Centred):
 
     @property
     def inertia_(self):
-        """The sum of squared distances: distortion_ times the number of samples (or sum of weights)."""
+        """The sum of squared distances: ``distortion_`` times the number of samples (or sum of weights)."""
         return self.distortion_ * float(self.sizes_.sum())
 
     @property
@@ -248,7 +248,7 @@ class SequentialKSums(Sequential):
     """Sequential k-sums: each sample joins a cluster when it comes, and is not looked at again.
 
     The first k distinct samples open the clusters. A later sample x goes where it costs least, supposing it has
-    joined: for I_m |n x − D|² / (n + 1)², for I_s the sum of its squared distances to the members. Then D += x.
+    joined: for I_m ``|n x − D|² / (n + 1)²``, for I_s the sum of its squared distances to the members. Then D += x.
     Memory does not grow with the stream. Everything is computed in float64.
 
     Parameters

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from ksums.interruption import whole_fits
 from ksums.methods import METHODS
 from ksums.reproduce.experiment import Result
 
@@ -18,11 +18,8 @@ RELEASED = "k-sums-Im (released)"
 def curve(method: str, X: np.ndarray, k: int, seed: int, passes: int) -> Result:
     """One run: both measures, moves and seconds after each pass. Ours takes as long as it takes."""
     more = _OURS.get(method, {"max_iter": passes, "tol": 0})
-    with warnings.catch_warnings(record=True) as told:  # that clusters are copies of each other, for instance
-        warnings.simplefilter("always")
+    with whole_fits():  # what else they warn of is known: that clusters are copies of each other, for instance
         model = METHODS[OURS if method in _OURS else method](k, random_state=seed, **more).fit(X)
-    if any("interrupted" in str(warning.message) for warning in told):
-        raise KeyboardInterrupt  # a fit returns what it has; here that would pass for a whole run
     records = model.history_
     return {
         "E_m": [record.distortion for record in records],
