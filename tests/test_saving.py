@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import ksums
 from ksums import Annealed, BisectingKSums, KSums, SequentialKSums, baselines, saving
@@ -85,8 +87,10 @@ def test_names_of_features_and_given_centres_are_kept(tmp_path, blobs):
 
 
 def test_what_is_called_back_is_left_out(tmp_path, blobs):
-    KSums(5, callbacks=[print], max_iter=1, random_state=0).set_params(callbacks=None).fit(blobs).save(tmp_path / "a")
+    model = KSums(5, callbacks=[lambda record: None], random_state=0).fit(blobs)
+    model.save(tmp_path / "a")
     assert ksums.load(tmp_path / "a").callbacks is None
+    assert model.callbacks is not None
 
 
 def test_an_unfitted_model_is_not_saved(tmp_path):
@@ -142,13 +146,50 @@ def test_models_of_another_version_are_refused(tmp_path, model_file, change, wor
 
 
 def test_the_fingerprint_tells_data_apart(blobs):
-    one, again = (KSums(5, random_state=seed).fit(blobs) for seed in (0, 1))
-    other = KSums(5, random_state=0).fit(blobs + 1)
-    assert saving.fingerprint(one) == saving.fingerprint(again) != saving.fingerprint(other)
+    """However it was clustered, also where its mean is 0."""
+    blobs -= blobs.mean(axis=0)
+    one = saving.fingerprint(KSums(5, random_state=0).fit(blobs))
+    for model in (KSums(3, random_state=1), BisectingKSums(9), SequentialKSums(4), KSums(5, objective="pairwise")):
+        assert saving.fingerprint(model.fit(blobs)) == pytest.approx(one, abs=1e-9)
+    assert one["spread"] == pytest.approx(np.sqrt(np.square(blobs).sum(axis=1).mean()))
+    for other in (blobs + 1, blobs * 1.001, blobs[:-1]):
+        assert saving.fingerprint(KSums(5, random_state=0).fit(other)) != pytest.approx(one, abs=1e-9)
 
 
-def test_pickle_and_joblib_work_too(tmp_path, blobs):
-    model = BisectingKSums(5, random_state=0).fit(blobs)
-    joblib.dump(model, tmp_path / "a")
-    for back in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "a")):
-        np.testing.assert_array_equal(back.predict(blobs), model.predict(blobs))
+def test_a_start_of_any_kind_is_kept(tmp_path, blobs):
+    for init in (blobs[:5].tolist(), blobs[:5].astype(">f8"), blobs[:5].astype(np.longdouble)):
+        KSums(5, init=init, random_state=0).fit(blobs).save(tmp_path / "a")
+        np.testing.assert_array_equal(ksums.load(tmp_path / "a").init, blobs[:5])
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_a_scaling_is_kept(tmp_path, blobs, as_sparse):
+    X = sparse.csr_array(blobs) if as_sparse else blobs * np.arange(1, 7)
+    pipeline = make_pipeline(StandardScaler(with_mean=not as_sparse), KSums(5, random_state=0)).fit(X)
+    ksums.save(pipeline, tmp_path / "a")
+    back = ksums.load(tmp_path / "a")
+    np.testing.assert_array_equal(back.predict(X), pipeline.predict(X))
+    np.testing.assert_array_equal(back[-1].labels_, pipeline[-1].labels_)
+    with pytest.raises(TypeError, match="a pipeline of a StandardScaler and a model of ksums can be saved"):
+        ksums.save(make_pipeline(MinMaxScaler(), KSums(5)), tmp_path / "b")
+    with pytest.raises(TypeError, match="a model of ksums can be saved; got MinMaxScaler"):
+        ksums.save(MinMaxScaler(), tmp_path / "b")
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_pickle_joblib_and_skops_work_too(tmp_path, blobs):
+    skops = pytest.importorskip("skops.io")
+    for model in (KSums(5, random_state=0), BisectingKSums(5, random_state=0), SequentialKSums(5)):
+        model.fit(blobs)
+        joblib.dump(model, tmp_path / "a")
+        skops.dump(model, tmp_path / "b")
+        ours = skops.get_untrusted_types(file=tmp_path / "b")
+        assert all(name.startswith(("ksums.", "numpy.", "sklearn.")) for name in ours)
+        copies = (
+            pickle.loads(pickle.dumps(model)),
+            joblib.load(tmp_path / "a"),
+            skops.load(tmp_path / "b", trusted=ours),
+        )
+        for back in copies:
+            np.testing.assert_array_equal(back.predict(blobs), model.predict(blobs))
+            assert back.history_ == model.history_

@@ -5,7 +5,7 @@ from ksums.annealing import Annealed
 from ksums.estimators import BisectingKSums, KSums, SequentialKSums
 from ksums.history import PassRecord, history_frame
 from ksums.methods import METHODS
-from ksums.models import load
+from ksums.models import load, save
 
 __version__ = "0.1.0"
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "baselines",
     "history_frame",
     "load",
+    "save",
     "metrics",
 ]

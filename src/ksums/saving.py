@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
 from ksums.annealing import Annealed
 from ksums.history import PassRecord
@@ -21,19 +23,20 @@ from ksums.io import whole_or_not_at_all
 from ksums.sequential import Stream
 from ksums.tree import BisectingTree
 
-SCHEMA = 1
+SCHEMA = 2
+_PLAIN = 1  # schema of a model without scaling, which older versions read as well
 _KEY = "ksums"  # of our part of the header
 _TREE = ("splits", "sizes", "within", "objectives")
 _SUMS = ("composites", "sizes", "counts", "norm_sums", "sq_composites")  # of a stream's state
 
 
-def write(path: str | Path, model: Any) -> None:
-    """Write a fitted model, whole or not at all."""
+def write(path: str | Path, model: Any, scaler: StandardScaler | None = None) -> None:
+    """Write a fitted model, with the scaling of its columns if there is one, whole or not at all."""
     from safetensors.numpy import save
 
     arrays: dict[str, np.ndarray] = {}
     facts = {
-        "schema": SCHEMA,
+        "schema": _PLAIN if scaler is None else SCHEMA,
         "version": version("ksums"),
         "class": type(model).__name__,
         "parameters": {name: _fact(value, f"parameters.{name}", arrays) for name, value in _parameters(model).items()},
@@ -44,6 +47,8 @@ def write(path: str | Path, model: Any) -> None:
         },
         "fingerprint": fingerprint(model),
     }
+    if scaler is not None:
+        facts["scaler"] = {name: _fact(value, f"scaler.{name}", arrays) for name, value in vars(scaler).items()}
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     text = json.dumps(facts)
     content = save(arrays, {_KEY: text, "digest": _digest(text, arrays)})
@@ -79,29 +84,45 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return facts, arrays
 
 
-def restore(model_class: type, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-    """The model that was written."""
+def restore(
+    model_class: type, facts: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> tuple[Any, StandardScaler | None]:
+    """The model that was written, and the scaling of its columns."""
     model = model_class(**{name: _value(fact, arrays) for name, fact in facts["parameters"].items()})
     for name, fact in facts["attributes"].items():
         vars(model)[name] = _value(fact, arrays)
     if isinstance(getattr(model, "_stream", None), dict):
         model._stream = _stream(model)
-    return model
+    if "scaler" not in facts:
+        return model, None
+    scaler = StandardScaler()
+    vars(scaler).update({name: _value(fact, arrays) for name, fact in facts["scaler"].items()})
+    return model, scaler
 
 
 def fingerprint(model: Any) -> dict[str, Any]:
-    """What is known of the data: numbers of rows and columns, and the mean of all rows, from the clusters' sums."""
-    sizes = np.asarray(model.sizes_, np.float64)
-    mean = np.nan_to_num(np.asarray(model.composites_)).sum(axis=0) / sizes.sum()
-    return {"weight": float(sizes.sum()), "d": int(model.n_features_in_), "mean": _rounded(mean)}
+    """What is known of the data, whatever its clusters are: from their sums and E_m, so up to rounding only.
+
+    Number of rows (or sum of weights) and of columns, length of the mean of all rows, and root of the mean squared
+    distance to it.
+    """
+    sizes, composites = np.asarray(model.sizes_, np.float64), np.nan_to_num(np.asarray(model.composites_))
+    weight = float(sizes.sum())
+    mean = composites.sum(axis=0) / weight
+    own = composites[sizes > 0] / sizes[sizes > 0, None]
+    between = float(sizes[sizes > 0] @ np.square(own - mean).sum(axis=1)) / weight
+    return {
+        "weight": weight,
+        "d": int(model.n_features_in_),
+        "mean_length": float(np.linalg.norm(mean)),
+        "spread": float(np.sqrt(model.distortion_ + between)),
+    }
 
 
 # ------------------------------------------------------------------------------------------ values
 def _parameters(model: Any) -> dict[str, Any]:
     """Without those that are no data: functions that are called back, and generators of random numbers."""
-    parameters = model.get_params(deep=False) | {"callbacks": None}
-    if "callbacks" not in model.get_params(deep=False):
-        del parameters["callbacks"]
+    parameters = {name: None if name == "callbacks" else value for name, value in model.get_params(deep=False).items()}
     if not isinstance(parameters.get("random_state"), int | np.integer):
         parameters["random_state"] = None
     return parameters
@@ -113,10 +134,13 @@ def _is_kept(name: str) -> bool:
 
 def _fact(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     """A value as JSON; arrays go to ``arrays`` and leave their names."""
-    if isinstance(value, np.ndarray):
+    if sparse.issparse(value):
+        value = value.toarray()
+    if hasattr(value, "__array__") and not isinstance(value, np.generic):
+        value = np.asarray(value)
         if value.dtype == object:
             return {"kind": "words", "words": value.tolist()}
-        arrays[name] = value
+        arrays[name] = value.astype(_stored(value.dtype), copy=False)
         return {"kind": "array", "name": name, "columns": bool(value.ndim == 2 and not value.flags.c_contiguous)}
     if isinstance(value, Annealed):
         return {"kind": "annealed", **asdict(value)}
@@ -127,8 +151,10 @@ def _fact(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
         }
     if isinstance(value, Stream):
         return _stream_facts(value, name, arrays)
-    if isinstance(value, list):
-        return {"kind": "records", "records": [asdict(record) for record in value]}
+    if isinstance(value, list | tuple):
+        if all(isinstance(record, PassRecord) for record in value):
+            return {"kind": "records", "records": [asdict(record) for record in value]}
+        return _fact(np.asarray(value), name, arrays)
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -155,7 +181,7 @@ def _value(fact: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def _stream_facts(stream: Stream, name: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    openers = np.frombuffer(b"".join(stream.openers), np.uint8).reshape(len(stream.openers), -1)
+    openers = np.frombuffer(bytes.fromhex("".join(stream.openers)), np.uint8).reshape(len(stream.openers), -1)
     parts = {part: getattr(stream.state, part) for part in _SUMS} | {
         "shift": stream.shift,
         "seen": stream.seen,
@@ -172,9 +198,14 @@ def _stream(model: Any) -> Stream:
     stream = Stream(parts["identity"], model._driver(), model.n_features_in_, parts["is_sparse"])
     stream.state = stream.state._replace(**{part: parts[part] for part in _SUMS})
     stream.shift, stream.seen = parts["shift"], parts["seen"]
-    keys = [] if parts["openers"] is None else [row.tobytes() for row in parts["openers"]]
+    keys = [] if parts["openers"] is None else [row.tobytes().hex() for row in parts["openers"]]
     stream.openers = dict(zip(keys, parts["opened"].tolist(), strict=True))
     return stream
+
+
+def _stored(dtype: np.dtype) -> np.dtype:
+    """The type as it comes back: in the byte order of the machine, and no wider than float64."""
+    return np.dtype(np.float64) if dtype.kind == "f" and dtype.itemsize > 8 else dtype.newbyteorder("=")
 
 
 def _digest(text: str, arrays: dict[str, np.ndarray]) -> str:
@@ -183,9 +214,3 @@ def _digest(text: str, arrays: dict[str, np.ndarray]) -> str:
         digest.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
         digest.update(arrays[name].data)
     return digest.hexdigest()
-
-
-def _rounded(values: np.ndarray) -> str:
-    """A digest that does not change with the last digits, which depend on the order in which rows are added up."""
-    words = " ".join(f"{value:.6e}" for value in values)
-    return blake2b(words.encode(), digest_size=8).hexdigest()

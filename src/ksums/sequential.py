@@ -46,7 +46,7 @@ class Stream:
         self.state = ClusterState(none, composites, zeros, np.zeros(k, np.int64), zeros.copy(), zeros.copy())
         self.is_sparse, self.seen = is_sparse, 0
         self.shift: np.ndarray | None = None  # for l2: the first sample, later the mean; squares far from 0 lose digits
-        self.openers: dict[bytes, int] = {}  # fingerprint of the sample that opened each cluster
+        self.openers: dict[str, int] = {}  # fingerprint of the sample that opened each cluster
         self.period = _PERIOD if half_life is None else int(np.clip(_HALF_LIVES * half_life, 1, _PERIOD))
 
     # ---------------------------------------------------------------------------------------- learning
@@ -198,6 +198,6 @@ def _dense(block: Matrix) -> np.ndarray:
     return block.toarray() if sparse.issparse(block) else block
 
 
-def _fingerprint(x: np.ndarray) -> bytes:
+def _fingerprint(x: np.ndarray) -> str:
     """The same for equal rows only."""
-    return blake2b((x + 0.0).tobytes(), digest_size=16).digest()  # + 0.0: no −0
+    return blake2b((x + 0.0).tobytes(), digest_size=16).hexdigest()  # + 0.0: no −0
