@@ -77,6 +77,9 @@ def test_silhouette(blobs, model, ax):
 def test_comparison(blobs, model, ax):
     plots.comparison({"one": model, "three": [KSums(5, random_state=seed).fit(blobs) for seed in range(3)]}, ax=ax)
     assert [text.get_text() for text in ax.get_yticklabels()] == ["one", "three"]
+    assert ax.get_lines()[2].get_xdata()[0] == model.distortion_
+    plots.comparison({"numbers": [3.0, 1.0, 2.0]}, ax=ax)
+    assert ax.get_lines()[-1].get_xdata()[0] == 2.0
 
 
 def test_bad_use_is_told(blobs, model, ax):
@@ -88,6 +91,22 @@ def test_bad_use_is_told(blobs, model, ax):
         plots.cluster_map(blobs[:10], model, ax=ax)
     with pytest.raises(ValueError, match="not fitted"):
         plots.sizes(KSums(5), ax=ax)
+    with pytest.raises(ValueError, match="not fitted"):
+        plots.comparison({"a": KSums(5)}, ax=ax)
+    for nothing in ({}, {"a": []}):
+        with pytest.raises(ValueError, match="one method at least, and one model of each"):
+            plots.comparison(nothing, ax=ax)
+    with pytest.raises(ValueError, match="a dendrogram needs 2 clusters"):
+        plots.dendrogram(BisectingKSums(1).fit(blobs), ax=ax)
+    with pytest.raises(ValueError, match=r"coordinates must be of shape \(300, 2\); got \(300,\)"):
+        plots.cluster_map(blobs, model, coordinates=np.ones(300), ax=ax)
+
+
+def test_a_map_of_ones_own_and_rows_of_any_kind(blobs, model, ax):
+    pd = pytest.importorskip("pandas")
+    plots.cluster_map(pd.DataFrame(blobs), model, coordinates=blobs[:, :2], ax=ax)
+    np.testing.assert_array_equal(ax.collections[0].get_offsets(), blobs[:, :2])
+    plots.silhouette(blobs.tolist(), model, ax=ax)
 
 
 def test_an_axes_is_made_where_none_is_given(model):

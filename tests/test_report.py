@@ -1,5 +1,6 @@
 """The page about a model: what it says is so, it loads nothing, and a browser can use it."""
 
+import html
 import json
 import re
 import shutil
@@ -10,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ksums import BisectingKSums, KSums, SequentialKSums
-from ksums.report import describe, write_report
+from ksums import METHODS, BisectingKSums, KSums, SequentialKSums
+from ksums.report import describe, show_report, write_report
 
 
 @pytest.fixture
@@ -81,19 +82,83 @@ class Loads(HTMLParser):
 
 
 def test_the_page_loads_nothing_and_is_not_led_astray_by_names(tmp_path, blobs, model):
-    names = [f"</script><b>row & {i}" for i in range(300)]
-    write_report(tmp_path / "a.html", model, blobs, names=names, title="<i>a</i>")
+    names = [f"</script><!--<script><b>row & {i}" for i in range(300)]
+    features = [f"<img src=x> {t}" for t in range(6)]
+    write_report(tmp_path / "a.html", model, blobs, names=names, features=features, title="<i>a</i>")
     text = (tmp_path / "a.html").read_text("utf-8")
     page = Loads()
     page.feed(text)
     assert page.found == []
     assert not re.search(r"https?://", text)
-    assert "<b>row" not in text.replace("<\\/script><b>row", "")
+    assert "<b>row" not in text
+    assert "<img" not in text
     assert "&lt;i&gt;a&lt;/i&gt;" in text
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))
     assert data["name"] == names
     assert data["label"] == model.labels_.tolist()
-    assert (min(data["x"]), max(data["x"])) == (0, 10_000)
+    assert (min(data["x"]), max(data["x"]), min(data["y"])) == (0, 10_000, 0)
+
+
+def test_the_map_has_one_scale(rng):
+    X = rng.standard_normal((200, 2)) * [30, 1]
+    page = show_report(KSums(2, random_state=0).fit(X), X)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page.html, re.S).group(1))
+    assert max(data["x"]) == 10_000
+    assert 0 < max(data["y"]) < 1_000
+    assert page.description.shares[0] > 0.99
+
+
+def test_other_data_is_refused(rng, blobs, model):
+    for X in (blobs + 1, rng.permutation(blobs), blobs * 1.1):
+        with pytest.raises(ValueError, match="these are not the rows that the model was fitted to"):
+            describe(model, X)
+    describe(model, blobs.astype(np.float32))
+    weighted = KSums(5, random_state=0).fit(blobs, sample_weight=rng.random(300))
+    assert describe(weighted, blobs).n == 300
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_of_the_paper_have_a_page(blobs, name):
+    metric = METHODS[name].metrics[0]
+    assert len(describe(METHODS[name](5, metric, 0).fit(blobs), blobs).clusters) == 5
+
+
+def test_rows_may_be_a_frame_a_list_or_sparse_of_any_kind(blobs, model):
+    pd = pytest.importorskip("pandas")
+    expected = describe(model, blobs)
+    kinds = (
+        pd.DataFrame(blobs),
+        blobs.tolist(),
+        sparse.csc_array(blobs),
+        sparse.coo_array(blobs),
+        np.asfortranarray(blobs),
+    )
+    for X in kinds:
+        found = describe(model, X)
+        assert [cluster.central for cluster in found.clusters] == [cluster.central for cluster in expected.clusters]
+
+
+@pytest.mark.parametrize(
+    "X", [np.ones((1, 3)), np.ones((4, 3)), np.arange(4.0)[:, None], sparse.csr_array(np.eye(3)[:, :1])]
+)
+def test_tiny_data_has_a_page(X):
+    assert "<svg" in show_report(KSums(1, random_state=0).fit(X), X).html
+
+
+def test_a_notebook_shows_the_page_in_a_frame(blobs, model):
+    page = show_report(model, blobs, title='a "title"')
+    frame = page._repr_html_()
+    assert frame.startswith("<iframe srcdoc=")
+    srcdoc = frame.split('srcdoc="')[1].split('"')[0]
+    assert html.unescape(srcdoc) == page.html
+    assert repr(page) == "<Page: 5 clusters of 300 rows>"
+
+
+def test_the_page_says_what_was_run(blobs):
+    text = show_report(
+        KSums(5, objective="pairwise", init=blobs[:5], max_iter=1, random_state=3).fit(blobs), blobs
+    ).html
+    assert "init=array of shape (5, 6), max_iter=1, objective=&#x27;pairwise&#x27;" in text
 
 
 def test_large_data_is_sampled_and_said_so(tmp_path, rng):
@@ -119,7 +184,8 @@ const run = () => {
     for (let x = box.left; x < box.right && tip.style.display !== "block"; x += 8)
       canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: x, clientY: y}));
   out.tip = tip.textContent;
-  table.tBodies[0].rows[0].click(); out.picked = document.querySelectorAll("tr.picked").length;
+  table.querySelector(".pick").click(); out.picked = document.querySelectorAll("tr.picked").length;
+  out.pressed = document.querySelectorAll('[aria-pressed="true"]').length;
   const done = document.createElement("pre"); done.id = "done"; done.textContent = JSON.stringify(out);
   document.body.append(done);
 };
@@ -130,7 +196,7 @@ window.addEventListener("load", run);
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium on this machine")
 def test_a_browser_can_hover_sort_and_pick(tmp_path, blobs, model):
     path = tmp_path / "a.html"
-    write_report(path, model, blobs, names=[f"name {i}" for i in range(300)])
+    write_report(path, model, blobs, names=[f"name {i}<!--<script>" for i in range(300)])
     watch = "<script>window.__errors = []; window.onerror = words => window.__errors.push(words);</script>"
     text = (
         path.read_text("utf-8")
@@ -140,10 +206,10 @@ def test_a_browser_can_hover_sort_and_pick(tmp_path, blobs, model):
     path.write_text(text, "utf-8")
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1000,1400", "--dump-dom"]
     shown = subprocess.run([*command, path.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
-    out = json.loads(re.search(r'<pre id="done">(.*?)</pre>', shown, re.S).group(1))
+    out = json.loads(html.unescape(re.search(r'<pre id="done">(.*?)</pre>', shown, re.S).group(1)))
     sizes = sorted(np.bincount(model.labels_).tolist())
     assert out["errors"] == []
     assert out["up"] == sizes
     assert out["down"] == sizes[::-1]
-    assert re.fullmatch(r"row \d+, cluster \d: name \d+", out["tip"])
-    assert out["picked"] == 1
+    assert re.fullmatch(r"row \d+, cluster \d: name \d+<!--<script>", out["tip"])
+    assert (out["picked"], out["pressed"]) == (1, 1)

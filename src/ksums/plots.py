@@ -18,12 +18,14 @@ from ksums.choosing import Choice
 from ksums.io import whole_or_not_at_all
 from ksums.metrics import unit_rows
 from ksums.typing import Matrix
+from ksums.validation import as_matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)))
 _MOST_NAMED = 40  # clusters that get a number in the map
+_SMALL = 100  # rows or columns: such sparse rows may as well be dense
 _MOST_LEVEL = 25  # leaves of a dendrogram whose names stand side by side
 
 
@@ -71,27 +73,47 @@ def sizes(model: Any, ax: Axes | None = None) -> Axes:
     ax.fill_between(np.arange(len(found) + 1), np.append(found, found[-1]), step="post", alpha=0.6)
     ax.axhline(found.mean(), color="k", linestyle="--", linewidth=1, label=f"mean {found.mean():,.4g}")
     ax.set(xlabel="cluster, by size", ylabel="size", xlim=(0, len(found)), ylim=(0, None))
+    ax.locator_params(axis="x", integer=True)
     ax.legend()
     return ax
 
 
-def cluster_map(X: Matrix, model: Any, sample: int = 5_000, random_state: int = 0, ax: Axes | None = None) -> Axes:
+def cluster_map(
+    X: Matrix,
+    model: Any,
+    sample: int = 5_000,
+    random_state: int = 0,
+    coordinates: Any = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Rows as points in the plane of their two principal components, coloured by cluster.
 
     Parameters
     ----------
-    X : array or CSR array of shape (n, d)
+    X : array-like or CSR array of shape (n, d)
         The rows the model was fitted to.
     model : fitted model
     sample : int, default=5,000
         So many rows are drawn at most, at random; the title says how many.
     random_state : int, default=0
+    coordinates : array-like of shape (n, 2), default=None
+        Where the rows are, for another map than that of the principal components.
     ax : matplotlib Axes, default=None
     """
-    labels = _labels(X, model)
+    X, labels = _rows_and_labels(X, model)
     ax = _axes(ax)
-    chosen = _sample(len(labels), sample, random_state)
-    points = plane(X, chosen, getattr(model, "metric", "l2"), random_state)
+    chosen = some_rows(len(labels), sample, random_state)
+    if coordinates is None:
+        points, shares = plane(X, chosen, getattr(model, "metric", "l2"), random_state)
+        names = [
+            f"{which} principal component, {share:.0%} of the variance"
+            for which, share in zip(("first", "second"), shares, strict=True)
+        ]
+    else:
+        places = np.asarray(coordinates, np.float64)
+        if places.shape != (len(labels), 2):
+            raise ValueError(f"coordinates must be of shape ({len(labels)}, 2); got {places.shape}.")
+        points, names = places[chosen], ["", ""]
     own = labels[chosen]
     ax.scatter(points[:, 0], points[:, 1], c=own, cmap="turbo", s=6, alpha=0.7, linewidths=0)
     clusters = np.unique(own)
@@ -100,7 +122,8 @@ def cluster_map(X: Matrix, model: Any, sample: int = 5_000, random_state: int = 
             place = points[own == r].mean(axis=0)
             box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
             ax.annotate(str(r), place, ha="center", va="center", fontsize=8, bbox=box)
-    ax.set(xlabel="first principal component", ylabel="second principal component")
+    ax.set(xlabel=names[0], ylabel=names[1])
+    ax.set_aspect("equal", adjustable="datalim")
     ax.set_title(f"{len(chosen):,} of {len(labels):,} rows, {len(model.sizes_):,} clusters", fontsize=10)
     return ax
 
@@ -120,6 +143,8 @@ def dendrogram(model: Any, names: Sequence[str] | None = None, ax: Axes | None =
     check_is_fitted(model)
     if not hasattr(model, "linkage"):
         raise TypeError(f"a dendrogram is of a bisecting model; got {type(model).__name__}.")
+    if len(model.sizes_) < 2:
+        raise ValueError("a dendrogram needs 2 clusters at least; the model has 1.")
     ax = _axes(ax)
     hierarchy.dendrogram(
         model.linkage(),
@@ -139,7 +164,7 @@ def silhouette(X: Matrix, model: Any, sample: int = 2_000, random_state: int = 0
 
     Parameters
     ----------
-    X : array or CSR array of shape (n, d)
+    X : array-like or CSR array of shape (n, d)
     model : fitted model
     sample : int, default=2,000
         So many rows are looked at, at most: the work grows with the square.
@@ -148,19 +173,21 @@ def silhouette(X: Matrix, model: Any, sample: int = 2_000, random_state: int = 0
     """
     from sklearn.metrics import silhouette_samples
 
-    labels = _labels(X, model)
-    ax = _axes(ax)
-    chosen = _sample(len(labels), sample, random_state)
+    X, labels = _rows_and_labels(X, model)
+    chosen = some_rows(len(labels), sample, random_state)
     own = labels[chosen]
     clusters = np.unique(own)
     if not 1 < len(clusters) < len(chosen):
         raise ValueError(f"a silhouette needs 2 clusters at least, and fewer than rows; got {len(clusters)}.")
+    ax = _axes(ax)
     metric = "cosine" if getattr(model, "metric", "l2") == "cosine" else "euclidean"
     values = silhouette_samples(X[chosen], own, metric=metric)
     at, middles = 0, []
     for shade, r in enumerate(clusters):
         part = np.sort(values[own == r])
-        ax.fill_betweenx(np.arange(at, at + len(part)), 0, part, color="0.35" if shade % 2 else "0.6", linewidth=0)
+        ends = np.arange(at, at + len(part) + 1)
+        colour = "0.35" if shade % 2 else "0.6"
+        ax.fill_betweenx(ends, 0, np.append(part, part[-1]), step="post", color=colour, linewidth=0)
         middles.append(at + len(part) / 2)
         at += len(part)
     if len(clusters) <= _MOST_NAMED:
@@ -180,14 +207,17 @@ def comparison(models: Mapping[str, Any], measure: str = "distortion", ax: Axes 
     Parameters
     ----------
     models : dict of name to fitted model, or to a list of them
+        In place of a model, its measure as a number will do.
     measure : {"distortion", "pairwise", "objective", "inertia"}, default="distortion"
     ax : matplotlib Axes, default=None
     """
     _check("measure", measure, ("distortion", "pairwise", "objective", "inertia"))
+    runs = {name: several if isinstance(several, list | tuple) else [several] for name, several in models.items()}
+    measured = {name: [_measure(model, measure) for model in several] for name, several in runs.items()}
+    if not measured or not all(measured.values()):
+        raise ValueError("there must be one method at least, and one model of each.")
     ax = _axes(ax)
-    for at, several in enumerate(models.values()):
-        runs = several if isinstance(several, list | tuple) else [several]
-        values = [getattr(model, f"{measure}_") for model in runs]
+    for at, values in enumerate(measured.values()):
         ax.plot([min(values), max(values)], [at, at], color="0.6", linewidth=4, solid_capstyle="butt", zorder=1)
         ax.plot(values, [at] * len(values), "k|", markersize=9)
         ax.plot([np.median(values)], [at], "o", color="#d55e00", zorder=3)
@@ -264,29 +294,43 @@ def _history(model: Any) -> list[Any]:
     return list(model.history_)
 
 
-def _labels(X: Matrix, model: Any) -> np.ndarray:
+def _measure(model: Any, measure: str) -> float:
+    if isinstance(model, int | float):
+        return float(model)
+    if not hasattr(model, "cluster_centers_"):
+        check_is_fitted(model)
+    return float(getattr(model, f"{measure}_"))
+
+
+def _rows_and_labels(X: Any, model: Any) -> tuple[Matrix, np.ndarray]:
     check_is_fitted(model)
+    X = as_matrix("a picture", X)
     if X.shape[0] != len(model.labels_):
         raise ValueError(f"X has {X.shape[0]} rows, the model has labels of {len(model.labels_)}: other data?")
-    return np.asarray(model.labels_)
+    return X, np.asarray(model.labels_)
 
 
-def _sample(n: int, most: int, random_state: int) -> np.ndarray:
+def some_rows(n: int, most: int, random_state: int) -> np.ndarray:
+    """All rows, or so many of them at random, in order."""
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(random_state).choice(n, most, replace=False))
 
 
-def plane(X: Matrix, chosen: np.ndarray, metric: str, random_state: int) -> np.ndarray:
-    """(m, 2) Coordinates for some rows: principal components; of sparse rows the leading directions through 0."""
-    from sklearn.decomposition import PCA, TruncatedSVD
+def plane(X: Matrix, chosen: np.ndarray, metric: str, random_state: int) -> tuple[np.ndarray, np.ndarray]:
+    """(m, 2) Coordinates for some rows, their first two principal components, and (2,) the shares of the variance."""
+    from sklearn.decomposition import PCA
 
     rows = X[chosen]
     if metric == "cosine":
         rows = unit_rows(rows)
-    if sparse.issparse(rows):
-        return TruncatedSVD(2, random_state=random_state).fit_transform(rows)
-    rows = np.asarray(rows, np.float64)
-    if rows.shape[1] == 1:
-        return np.column_stack([rows[:, 0], np.zeros(len(rows))])
-    return PCA(2, random_state=random_state).fit_transform(rows)
+    if sparse.issparse(rows) and min(rows.shape) > _SMALL:
+        pca = PCA(2, svd_solver="arpack", random_state=random_state)
+        return pca.fit_transform(rows), pca.explained_variance_ratio_
+    dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, np.float64)
+    points, shares = np.zeros((len(dense), 2)), np.zeros(2)
+    if np.ptp(dense, axis=0).max() > 0:
+        pca = PCA(min(2, *dense.shape), random_state=random_state)
+        points[:, : pca.n_components] = pca.fit_transform(dense)
+        shares[: pca.n_components] = pca.explained_variance_ratio_
+    return points, shares

@@ -1,6 +1,6 @@
 """A fitted model and its data as one HTML page that opens offline."""
 
-from ksums.report.describe import Description, describe
-from ksums.report.page import write_report
+from ksums.report.describe import ClusterFacts, Description, describe
+from ksums.report.page import Page, show_report, write_report
 
-__all__ = ["Description", "describe", "write_report"]
+__all__ = ["ClusterFacts", "Description", "Page", "describe", "show_report", "write_report"]

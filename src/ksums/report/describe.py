@@ -12,14 +12,17 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from ksums.metrics import sq_distances, unit_rows
-from ksums.plots import plane
+from ksums.plots import plane, some_rows
 from ksums.typing import Matrix
+from ksums.validation import as_matrix
 
 _ROWS_AT_A_TIME = 4096
 _NEAREST = 3  # clusters, and rows at the centre and at the edge, that are named
 _WORDS = 6  # terms or features
 _MOST_CLUSTERS = 500  # that are described, the largest ones
 _MOST_POINTS = 6_000  # in the map
+_WORTH_A_WORD = 0.1  # standard deviations between the mean of a cluster and that of all
+_SAME = 1e-3  # relative difference of E_m, for the same rows may have been written in another precision
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,9 @@ class Description:
     left_out: int
     """Clusters that are not described, for there are too many."""
     points: np.ndarray
-    """(m, 2) Coordinates of some rows in the plane of the map."""
+    """(m, 2) Coordinates of some rows in the plane of the map, their first two principal components."""
+    shares: np.ndarray
+    """(2,) What these two have of the variance."""
     point_rows: np.ndarray
     """(m,) Which rows these are."""
     point_labels: np.ndarray
@@ -63,7 +68,7 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
     Parameters
     ----------
     model : fitted model
-    X : array or CSR array of shape (n, d)
+    X : array-like or CSR array of shape (n, d)
         The rows it was fitted to.
     features : sequence of str, default=None
         Names of the columns: terms, or features. Those that the model knows, if None; else their numbers.
@@ -71,6 +76,7 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
         For the choice of the points in the map.
     """
     check_is_fitted(model)
+    X = as_matrix("a report", X)
     labels, (n, d) = np.asarray(model.labels_), X.shape
     if len(labels) != n or model.n_features_in_ != d:
         raise ValueError(
@@ -80,8 +86,10 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
         features = list(getattr(model, "feature_names_in_", [f"column {t}" for t in range(d)]))
     if len(features) != d:
         raise ValueError(f"there are {d} columns, but {len(features)} names of them.")
-    centres = np.asarray(model.cluster_centers_, np.float64)
+    sizes = np.asarray(model.sizes_, np.float64)[:, None]
+    centres = np.divide(model.composites_, sizes, out=np.full(model.composites_.shape, np.nan), where=sizes > 0)
     distances = _distances(X, centres, labels, model.metric)
+    _check_that_it_is_the_data(model, distances)
     order = np.lexsort((distances, labels))
     stops = np.searchsorted(labels[order], np.arange(len(centres)), side="right")
     starts = np.searchsorted(labels[order], np.arange(len(centres)), side="left")
@@ -103,9 +111,21 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
                 _words(centres[r], means, deviations, features, sparse.issparse(X)),
             )
         )
-    chosen = _some_rows(n, random_state)
-    points = plane(X, chosen, model.metric, random_state)
-    return Description(n, d, clusters, len(centres) - len(by_size), points, chosen, labels[chosen])
+    chosen = some_rows(n, _MOST_POINTS, random_state)
+    points, shares = plane(X, chosen, model.metric, random_state)
+    return Description(n, d, clusters, len(centres) - len(by_size), points, shares, chosen, labels[chosen])
+
+
+def _check_that_it_is_the_data(model: Any, distances: np.ndarray) -> None:
+    """Refuse other rows of the same shape, or the same in another order: E_m of these labels would be another."""
+    if float(np.sum(model.sizes_)) != len(distances):
+        return  # weights, or a stream that forgets: E_m is of other sums
+    found, expected = float(distances.mean()), float(model.distortion_)
+    if abs(found - expected) > _SAME * max(found, expected):
+        raise ValueError(
+            f"these are not the rows that the model was fitted to: their mean squared distance to the centres is "
+            f"{found:.6g}, that of the model {expected:.6g}. Other data, another order, or not scaled as they were?"
+        )
 
 
 def _blocks(X: Matrix, metric: str) -> Iterator[tuple[slice, Matrix]]:
@@ -162,10 +182,4 @@ def _words(
         return [(str(features[t]), float(centre[t])) for t in best if away[t] > 0]
     scaled = np.divide(away, deviations, out=np.zeros_like(away), where=deviations > 0)
     best = np.argsort(-np.abs(scaled), kind="stable")[:_WORDS]
-    return [(str(features[t]), float(scaled[t])) for t in best if scaled[t] != 0]
-
-
-def _some_rows(n: int, random_state: int) -> np.ndarray:
-    if n <= _MOST_POINTS:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(random_state).choice(n, _MOST_POINTS, replace=False))
+    return [(str(features[t]), float(scaled[t])) for t in best if abs(scaled[t]) >= _WORTH_A_WORD]

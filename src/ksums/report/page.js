@@ -4,11 +4,29 @@
   const colour = r => `hsl(${(r * 137.508) % 360} 65% ${42 + (r % 3) * 8}%)`;
   document.querySelectorAll(".dot").forEach(dot => { dot.style.background = colour(+dot.dataset.cluster); });
 
-  // The map: points are in 0 … 10000 both ways.
+  // The map: points are in 0 … 10000 the longer way, and in the same scale the other way.
   const box = document.getElementById("map"), canvas = box.querySelector("canvas"), tip = document.getElementById("tip");
   const pen = canvas.getContext("2d");
   let width = 0, height = 0, picked = -1;
-  const place = i => [12 + (width - 24) * data.x[i] / 10000, 12 + (height - 24) * (1 - data.y[i] / 10000)];
+  const most = values => values.reduce((one, two) => Math.max(one, two), 0);
+  const wide = most(data.x), high = most(data.y);
+  const at = (x, y) => {
+    const scale = Math.min((width - 24) / (wide || 1), (height - 24) / (high || 1));
+    return [width / 2 + (x - wide / 2) * scale, height / 2 - (y - high / 2) * scale];
+  };
+  const place = i => at(data.x[i], data.y[i]);
+  const middles = new Map();
+  data.label.forEach((r, i) => {
+    const middle = middles.get(r) ?? { x: 0, y: 0, count: 0 };
+    middle.x += data.x[i]; middle.y += data.y[i]; middle.count++;
+    middles.set(r, middle);
+  });
+  const name = (r, ink) => {
+    const { x, y, count } = middles.get(r), middle = at(x / count, y / count);
+    pen.font = "bold 13px system-ui, sans-serif"; pen.textAlign = "center"; pen.textBaseline = "middle";
+    pen.lineWidth = 4; pen.strokeStyle = ink.backgroundColor; pen.strokeText(r, ...middle);
+    pen.fillStyle = ink.color; pen.fillText(r, ...middle);
+  };
   const draw = () => {
     const ratio = window.devicePixelRatio || 1;
     width = canvas.clientWidth; height = canvas.clientHeight;
@@ -22,6 +40,9 @@
       pen.beginPath(); pen.arc(x, y, other ? 2 : 3, 0, 2 * Math.PI); pen.fill();
     }
     pen.globalAlpha = 1;
+    const ink = getComputedStyle(document.body);
+    if (picked >= 0 ? middles.has(picked) : middles.size <= 40)
+      (picked >= 0 ? [picked] : [...middles.keys()]).forEach(r => name(r, ink));
   };
   const nearest = (x, y) => {
     let best = -1, least = 15 * 15;
@@ -44,8 +65,11 @@
   };
   canvas.addEventListener("pointermove", show);
   canvas.addEventListener("pointerdown", show);
-  canvas.addEventListener("pointerleave", () => { tip.style.display = "none"; });
+  canvas.addEventListener("pointerleave", event => {
+    if (event.pointerType !== "touch") tip.style.display = "none";  // a finger leaves as soon as it is lifted
+  });
   window.addEventListener("resize", draw);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   draw();
 
   // The table: sorted by a click on the name of a column; a click on a row shows its cluster alone in the map.
@@ -55,11 +79,11 @@
       const head = button.parentElement, rising = head.getAttribute("aria-sort") === "descending";
       table.querySelectorAll("th").forEach(other => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", rising ? "ascending" : "descending");
-      const value = row => { const cell = row.cells[column]; return cell.dataset.value ?? cell.textContent; };
-      const rows = [...body.rows].sort((one, two) => {
-        const a = value(one), b = value(two), order = isNaN(a) || isNaN(b) ? a.localeCompare(b) : a - b;
-        return rising ? order : -order;
-      });
+      const cell = row => row.cells[column], number = row => Number(cell(row).dataset.value);
+      const by = "value" in cell(body.rows[0]).dataset
+        ? (one, two) => number(one) - number(two)
+        : (one, two) => cell(one).textContent.localeCompare(cell(two).textContent);
+      const rows = [...body.rows].sort((one, two) => rising ? by(one, two) : by(two, one));
       body.append(...rows);
     });
   });
@@ -68,7 +92,11 @@
     if (!row) return;
     const r = +row.dataset.cluster;
     picked = picked === r ? -1 : r;
-    [...body.rows].forEach(other => other.classList.toggle("picked", +other.dataset.cluster === picked));
+    [...body.rows].forEach(other => {
+      const own = +other.dataset.cluster === picked;
+      other.classList.toggle("picked", own);
+      other.querySelector(".pick").setAttribute("aria-pressed", own);
+    });
     draw();
   });
 })();

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -19,10 +20,28 @@ from ksums.typing import Matrix
 
 _LONGEST_NAME = 80  # letters of a row's name
 _WIDTH, _HEIGHT, _EDGE = 480, 220, 46  # of a small picture
+_SHOWN = ("n_clusters", "metric", "random_state", "verbose", "callbacks", "n_threads")  # or of no interest
 
 
-def write_report(
-    path: str | Path,
+@dataclass(frozen=True)
+class Page:
+    """A page about a model; a notebook shows it in place."""
+
+    html: str
+    description: Description
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, so that its style and the notebook's leave each other alone."""
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" title="Clusters" loading="lazy" '
+            'style="width: 100%; height: 42rem; border: 1px solid #8884"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<Page: {len(self.description.clusters):,} clusters of {self.description.n:,} rows>"
+
+
+def show_report(
     model: Any,
     X: Matrix,
     *,
@@ -30,15 +49,13 @@ def write_report(
     features: Sequence[str] | None = None,
     title: str | None = None,
     random_state: int = 0,
-) -> Description:
-    """Write a page about a fitted model and its data; gives what is on it.
+) -> Page:
+    """A page about a fitted model and its data, which a notebook shows.
 
     Parameters
     ----------
-    path : str or Path
-        The HTML file; it appears whole or not at all.
     model : fitted model
-    X : array or CSR array of shape (n, d)
+    X : array-like or CSR array of shape (n, d)
         The rows it was fitted to.
     names : sequence of str, default=None
         A name for each row.
@@ -48,13 +65,26 @@ def write_report(
     random_state : int, default=0
         For the choice of the points in the map.
     """
-    if names is not None and len(names) != X.shape[0]:
-        raise ValueError(f"there are {X.shape[0]} rows, but {len(names)} names of them.")
     found = describe(model, X, features, random_state)
-    title = title or f"{len(model.sizes_):,} clusters of {found.n:,} rows"
+    if names is not None and len(names) != found.n:
+        raise ValueError(f"there are {found.n} rows, but {len(names)} names of them.")
+    return Page(_page(title or f"{len(model.sizes_):,} clusters of {found.n:,} rows", model, found, names), found)
+
+
+def write_report(path: str | Path, model: Any, X: Matrix, **more: Any) -> Description:
+    r"""Write a page about a fitted model and its data, one HTML file that needs no other; gives what is on it.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; it appears whole or not at all.
+    model, X, \*\*more
+        As for :func:`show_report`.
+    """
+    page = show_report(model, X, **more)
     with whole_or_not_at_all(path, "w") as file:
-        file.write(_page(title, model, found, names))
-    return found
+        file.write(page.html)
+    return page.description
 
 
 def _page(title: str, model: Any, found: Description, names: Sequence[str] | None) -> str:
@@ -75,11 +105,14 @@ def _page(title: str, model: Any, found: Description, names: Sequence[str] | Non
 <figure><h2>Sizes of the clusters</h2>{_bars(np.asarray(model.sizes_, np.float64))}</figure>
 </div>
 <h2>Map</h2>
-<div id="map"><canvas role="img" aria-label="Map of the rows, coloured by cluster"></canvas><div id="tip"></div></div>
-<p class="note">{shown}First two principal components: what is far apart here is far apart, what is close need not be.
-Point at a row to see what it is; click on a line of the table to see one cluster alone.</p>
+<div id="map"><canvas role="img" aria-label="Map of the rows, coloured by cluster"></canvas>
+<div id="tip" role="status"></div></div>
+<p class="note">{shown}First two principal components, which have {found.shares[0]:.0%} and {found.shares[1]:.0%} of the
+variance: what is far apart here is far apart, what is close need not be. Point at a row to see what it is; choose a
+cluster in the table to see it alone.</p>
 <h2>Clusters</h2>
-<div class="wide"><table id="clusters"><thead><tr>{_head()}</tr></thead><tbody>
+<div class="wide"><table id="clusters"><caption>A click on the head of a column sorts by it.</caption>
+<thead><tr>{_head()}</tr></thead><tbody>
 {"".join(_row(cluster, names) for cluster in found.clusters)}</tbody></table></div>
 <p class="note">Spread: root of the mean squared distance to the centre. Nearest: other clusters, with the distance
 between the centres. Special: what sets a cluster apart from all rows; for numbers in standard deviations from their
@@ -95,18 +128,27 @@ mean, for terms their weight.{left_out}</p>
 def _facts(model: Any, found: Description) -> str:
     last = model.history_[-1].seconds if model.history_ else 0.0
     given = model.get_params(deep=False)
+    usual = type(model)().get_params(deep=False)
+    other = {name: value for name, value in given.items() if name not in _SHOWN and repr(value) != repr(usual[name])}
     facts = {
         "method": type(model).__name__,
         "rows × columns": f"{found.n:,} × {found.d:,}",
         "clusters": f"{len(model.sizes_):,}",
         "metric": given.get("metric", "l2"),
+        "objective": f"{model.objective_:.6g}",
         "distortion E_m": f"{model.distortion_:.6g}",
         "pairwise E_s": f"{model.pairwise_:.6g}",
         "passes": f"{model.n_iter_:,}",
         "seconds": f"{last:.2f}",
+        "ran to its end": "yes" if getattr(model, "converged_", True) else "no",
         "seed": str(given.get("random_state")),
+        "other parameters": ", ".join(f"{name}={_short(value)}" for name, value in other.items()) or "as usual",
     }
     return "".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(str(v))}</dd></div>" for k, v in facts.items())
+
+
+def _short(value: Any) -> str:
+    return f"array of shape {np.shape(value)}" if isinstance(value, np.ndarray | list) else repr(value)
 
 
 # ------------------------------------------------------------------------------------------ small pictures
@@ -165,19 +207,24 @@ def _row(cluster: ClusterFacts, names: Sequence[str] | None) -> str:
     def rows(ids: list[int]) -> str:
         return "".join(f'<span class="row">{html.escape(_name(i, names))}</span>' for i in ids)
 
-    nearest = ", ".join(f"{r} ({distance:.4g})" for r, distance in cluster.nearest)
-    special = ", ".join(f"{word} {value:+.2f}" for word, value in cluster.words)
+    nearest = _together(f"{r} ({distance:.4g})" for r, distance in cluster.nearest)
+    special = _together(f"{word} {value:+.2f}" for word, value in cluster.words)
     cells = (
-        f'<td class="number" data-value="{cluster.index}"><span class="dot" data-cluster="{cluster.index}"></span>'
-        f"{cluster.index}</td>",
+        f'<td class="number" data-value="{cluster.index}"><button type="button" class="pick" aria-pressed="false">'
+        f'<span class="dot" data-cluster="{cluster.index}"></span>{cluster.index}</button></td>',
         f'<td class="number" data-value="{cluster.size}">{cluster.size:,.6g}</td>',
-        f'<td class="number" data-value="{cluster.spread}">{cluster.spread:.4g}</td>',
-        f"<td>{html.escape(nearest)}</td>",
-        f"<td>{html.escape(special)}</td>",
+        f'<td class="number" data-value="{np.nan_to_num(cluster.spread, nan=-1.0)}">{cluster.spread:.4g}</td>',
+        f"<td>{nearest}</td>",
+        f"<td>{special}</td>",
         f"<td>{rows(cluster.central)}</td>",
         f"<td>{rows(cluster.distant)}</td>",
     )
     return f'<tr data-cluster="{cluster.index}">{"".join(cells)}</tr>\n'
+
+
+def _together(items: Iterable[str]) -> str:
+    """Items with commas between them, none of which is broken at the end of a line."""
+    return ", ".join(f"<span>{html.escape(item)}</span>" for item in items)
 
 
 def _name(row: int, names: Sequence[str] | None) -> str:
@@ -185,9 +232,9 @@ def _name(row: int, names: Sequence[str] | None) -> str:
 
 
 def _data(found: Description, names: Sequence[str] | None) -> str:
-    """The points of the map as whole numbers, which take little room."""
-    low, span = found.points.min(axis=0), np.ptp(found.points, axis=0)
-    places = np.rint((found.points - low) / np.where(span > 0, span, 1.0) * 10_000).astype(int)
+    """The points of the map as whole numbers, which take little room; both ways in the same scale."""
+    low, span = found.points.min(axis=0), float(np.ptp(found.points, axis=0).max())
+    places = np.rint((found.points - low) / (span if span > 0 else 1.0) * 10_000).astype(int)
     data: dict[str, Any] = {
         "x": places[:, 0].tolist(),
         "y": places[:, 1].tolist(),
@@ -196,4 +243,4 @@ def _data(found: Description, names: Sequence[str] | None) -> str:
     }
     if names is not None:
         data["name"] = [_name(i, names) for i in found.point_rows.tolist()]
-    return json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")  # no tag, no comment may begin in it
