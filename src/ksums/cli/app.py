@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 import typer
@@ -42,13 +43,28 @@ def _about(
     """k-sums clustering: what to take instead of k-means."""
 
 
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of the Click that this typer has inside
+
+
 def main() -> None:
-    """Run a command. Bad input is one clear line, no traceback."""
+    """Run a command. Bad input and bad usage are one clear line, no traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a console may not know all signs
     try:
-        app()
+        sys.exit(app(prog_name="ksums", standalone_mode=False))
+    except _UsageError as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "ksums"
+        typer.echo(f"ksums: {error.format_message()} ({command} --help shows how.)", err=True)  # type: ignore[attr-defined]
+    except MemoryError as error:
+        typer.echo(f"ksums: there is not enough memory: {error}", err=True)
+    except BrokenPipeError:  # whoever read has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
     except (ValueError, OSError, ImportError) as error:
         typer.echo(f"ksums: {error}", err=True)
-        sys.exit(2)
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("ksums: interrupted.", err=True)
+        sys.exit(130)
+    sys.exit(2)

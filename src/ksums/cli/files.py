@@ -2,73 +2,107 @@
 
 from __future__ import annotations
 
+import csv
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
-from ksums.io import read_rows, whole_or_not_at_all
-from ksums.io.tables import read_text
+from ksums.io import Table, read_table, whole_or_not_at_all
+from ksums.io.separated import read_separated
 from ksums.typing import Matrix
 
-_PICTURES = "matplotlib", "'ksums[plots]'"
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
+
+TABLES = (".csv", ".parquet")
+LABELS = (".npy", *TABLES)
+PICTURES = (".png", ".svg", ".pdf")
+PAGES = (".html", ".htm")
+_NEEDED = {
+    ".parquet": ("pyarrow", "pyarrow"),
+    **dict.fromkeys(PICTURES, ("matplotlib", "'ksums[plots]'")),
+}
 
 
-def read(data: str, columns: str | None) -> Matrix:
+# ------------------------------------------------------------------------------------------ reading
+def read(
+    data: str,
+    columns: str | None,
+    header: bool | None,
+    if_named: Sequence[str] | None = None,
+    width: int | None = None,
+) -> Table:
     """The rows of a file, or of a CSV at standard input; ``columns`` are names and numbers with commas."""
-    chosen = None if columns is None else [_column(word) for word in columns.split(",")]
-    return read_text(None, ",", chosen) if data == "-" else read_rows(data, chosen)
+    chosen = None if columns is None else chosen_columns(columns)
+    if data == "-":
+        return read_separated(None, ",", chosen, if_named=if_named, header=header)
+    return read_table(data, chosen, if_named=if_named, header=header, width=width)
 
 
-def remember_columns(estimator: Any, columns: str | None) -> None:
-    """Let a model know the names of the columns that it was fitted to, if they were named."""
-    chosen = [] if columns is None else [_column(word) for word in columns.split(",")]
-    if chosen and all(isinstance(column, str) for column in chosen):
-        estimator.feature_names_in_ = np.array(chosen, object)
+def chosen_columns(text: str) -> list[int | str]:
+    """Names and numbers with commas between them; a name with a comma stands in quotes."""
+    words = next(csv.reader([text], skipinitialspace=True), [])
+    return [int(word) if word.isdigit() else word for word in map(str.strip, words)]
 
 
-def read_for(model: Any, data: str, columns: str | None) -> Matrix:
-    """Rows for a fitted model: by default those columns that it was fitted to, and never in another order."""
+def read_for(model: Any, data: str, columns: str | None, header: bool | None) -> Table:
+    """Rows for a fitted model: of a file with names those columns that it knows, and never in another order."""
     known = getattr(model, "feature_names_in_", None)
-    if known is None:
-        return read(data, columns)
-    if columns is not None and [word.strip() for word in columns.split(",")] != known.tolist():
-        raise ValueError(f"--columns: the model was fitted to {','.join(known)}, in this order; got {columns}.")
-    return read(data, ",".join(known))
+    known = None if known is None else known.tolist()
+    table = read(data, columns, header, known, model.n_features_in_)
+    if known is not None and table.columns is not None and table.columns != known:
+        raise ValueError(
+            f"--columns: the model was fitted to {','.join(known)}, in this order; got {','.join(table.columns)}."
+        )
+    return table
 
 
-def _column(word: str) -> int | str:
-    word = word.strip()
-    return int(word) if word.isdigit() else word
+def remember_columns(estimator: Any, names: list[str] | None) -> None:
+    """Let a model know the names of the columns that it was fitted to, unless they are no names."""
+    if names is not None and len(set(names)) == len(names):
+        estimator.feature_names_in_ = np.array(names, object)
 
 
-def read_lines(path: Path) -> list[str]:
-    """The lines of a text."""
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; a text file is needed.")
-    try:
-        return path.read_text("utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no text in UTF-8: {error}.") from error
+def scaled(X: Matrix, wanted: bool) -> tuple[Matrix, StandardScaler | None]:
+    """Columns of mean 0 and standard deviation 1, if wanted; sparse ones keep their zeros, and so their mean."""
+    if not wanted:
+        return X, None
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler(with_mean=not sparse.issparse(X))
+    return scaler.fit_transform(X), scaler
 
 
-def check_output(option: str, path: Path | None, suffixes: Mapping[str, tuple[str, ...]]) -> None:
-    """Refuse a file that cannot be written, before any work begins."""
-    if path is None:
-        return
-    if option in suffixes and path.suffix not in suffixes[option]:
-        raise ValueError(f"{option}: {path} must end in {', '.join(suffixes[option])}.")
+# ------------------------------------------------------------------------------------------ writing
+def check_outputs(outputs: Mapping[str, tuple[Path | None, tuple[str, ...]]], inputs: Iterable[str | Path]) -> None:
+    """Refuse files that cannot be written, or that are written twice or read as well, before any work begins."""
+    taken = {Path(name).resolve(): "the input" for name in inputs if str(name) != "-"}
+    for option, (path, suffixes) in outputs.items():
+        if path is None:
+            continue
+        _check_output(option, path, suffixes)
+        place = path.resolve()
+        if place in taken:
+            raise ValueError(f"{option}: {path} is {taken[place]} as well; give it another name.")
+        taken[place] = f"the file of {option}"
+
+
+def _check_output(option: str, path: Path, suffixes: tuple[str, ...]) -> None:
+    if suffixes and path.suffix not in suffixes:
+        raise ValueError(f"{option}: {path} must end in {', '.join(suffixes)}.")
     if path.is_dir():
         raise ValueError(f"{option}: {path} is a folder; a file is needed.")
     if not path.parent.is_dir():
         raise ValueError(f"{option}: {path} cannot be written: there is no folder {path.parent}.")
     if not os.access(path.parent, os.W_OK):
         raise ValueError(f"{option}: {path} cannot be written: no permission in {path.parent}.")
-    needed = {".parquet": ("pyarrow", "pyarrow"), ".png": _PICTURES, ".svg": _PICTURES, ".pdf": _PICTURES}
-    module, package = needed.get(path.suffix, ("os", ""))
+    module, package = _NEEDED.get(path.suffix, ("os", ""))
     if find_spec(module) is None:
         raise ImportError(f"{option}: for {path.suffix} files {module} is needed: pip install {package}.")
 
@@ -82,26 +116,22 @@ def write_labels(path: Path, labels: np.ndarray) -> None:
         write_table(path, {"label": labels})
 
 
-def write_history(path: Path, estimator: Any) -> None:
-    """A line for each record."""
-    from dataclasses import asdict
-
-    records = [asdict(record) for record in estimator.history_]
-    write_table(path, {name: [record[name] for record in records] for name in records[0]})
+def write_records(path: Path, records: Iterable[Any]) -> None:
+    """A line for each record, a dataclass."""
+    rows = [asdict(record) for record in records]
+    write_table(path, {name: [row[name] for row in rows] for name in rows[0]})
 
 
 def write_table(path: Path, columns: Mapping[str, Any]) -> None:
     """Columns as .csv or .parquet."""
     if path.suffix == ".csv":
         with whole_or_not_at_all(path, "w") as file:
-            file.write(",".join(columns) + "\n")
-            for row in zip(*columns.values(), strict=True):
-                file.write(",".join(map(str, row)) + "\n")
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
         return
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError(f"{path}: parquet files are written with pyarrow, which is not installed.") from error
+    import pyarrow
+    from pyarrow import parquet
+
     with whole_or_not_at_all(path) as file:
         parquet.write_table(pyarrow.table(dict(columns)), file)

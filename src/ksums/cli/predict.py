@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 
-from ksums.cli.files import check_output, read_for, write_labels
+from ksums.cli.files import LABELS, check_outputs, read_for, write_labels
+from ksums.cli.notes import noting
+from ksums.cli.options import AsJson, Data, Header, KnownColumns, Model, Quiet
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model that ksums fit --model has written.")],
-    data: Annotated[str, typer.Argument(help="File of rows; - for a CSV at standard input.")],
+    model: Model,
+    data: Data,
     labels: Annotated[Path, typer.Option(help="Write the labels: .npy, .csv or .parquet.")],
-    columns: Annotated[
-        str | None, typer.Option(help="Columns to use; if they were named for fit, the same by default.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    columns: KnownColumns = None,
+    header: Header = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Give each row of a file the nearest cluster of a model.
 
@@ -31,15 +31,16 @@ def predict(
     """
     from ksums import load
 
-    check_output("--labels", labels, {"--labels": (".npy", ".csv", ".parquet")})
+    check_outputs({"--labels": (labels, LABELS)}, [model, data])
     fitted = load(model)
-    X = read_for(fitted, data, columns)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were compared just now
+    X = read_for(fitted, data, columns, header).X
+    with noting(quiet or as_json) as notes:
         found = fitted.predict(X)
     write_labels(labels, found)
     used = len(np.unique(found))
+    facts = {"n": X.shape[0], "d": X.shape[1], "clusters": used, "warnings": notes.words, "labels": str(labels)}
     if as_json:
-        typer.echo(json.dumps({"n": X.shape[0], "d": X.shape[1], "clusters": used, "labels": str(labels)}))
+        typer.echo(json.dumps(facts))
     elif not quiet:
+        notes.tell()
         typer.echo(f"{X.shape[0]:,} rows in {used:,} clusters; labels: {labels}")

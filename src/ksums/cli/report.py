@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ksums.cli.files import check_output, read_for, read_lines
+from ksums.cli.files import PAGES, check_outputs, read_for
+from ksums.cli.notes import noting
+from ksums.cli.options import AsJson, Header, KnownColumns, Model, Quiet
+from ksums.io import read_lines
 
 
 def report(
-    model: Annotated[Path, typer.Argument(help="A model that ksums fit --model has written.")],
+    model: Model,
     data: Annotated[str, typer.Argument(help="The rows it was fitted to; - for a CSV at standard input.")],
     out: Annotated[Path, typer.Option(help="The page.")] = Path("report.html"),
-    columns: Annotated[
-        str | None, typer.Option(help="The columns it was fitted to; if they were named for fit, they are known.")
-    ] = None,
+    columns: KnownColumns = None,
+    header: Header = None,
     names: Annotated[Path | None, typer.Option(help="Text file with a name for each row, one in a line.")] = None,
     features: Annotated[Path | None, typer.Option(help="Text file with a name for each column, one in a line.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write one HTML page that opens offline: sizes, objective, a map with hover, every cluster in a sortable table.
 
@@ -30,19 +34,26 @@ def report(
 
       ksums report words.safetensors glove.npy --names words.txt
     """
+    from sklearn.pipeline import Pipeline
+
     from ksums import load
     from ksums.report import write_report
 
-    check_output("--out", out, {"--out": (".html", ".htm")})
+    check_outputs({"--out": (out, PAGES)}, [model, data, *(path for path in (names, features) if path is not None)])
+    row_names = None if names is None else read_lines(names)
+    column_names = None if features is None else read_lines(features)
     fitted = load(model)
-    X = read_for(fitted, data, columns)
-    found = write_report(
-        out,
-        fitted,
-        X,
-        names=None if names is None else read_lines(names),
-        features=None if features is None else read_lines(features),
-        title=title,
-    )
-    if not quiet:
+    table = read_for(fitted, data, columns, header)
+    with noting(quiet or as_json) as notes:
+        X = table.X
+        if isinstance(fitted, Pipeline):
+            X, fitted = fitted[:-1].transform(X), fitted[-1]
+        found = write_report(
+            out, fitted, X, names=table.rows if row_names is None else row_names, features=column_names, title=title
+        )
+    facts = {"clusters": len(found.clusters), "n": found.n, "points": len(found.point_rows), "out": str(out)}
+    if as_json:
+        typer.echo(json.dumps(facts))
+    elif not quiet:
+        notes.tell()
         typer.echo(f"{len(found.clusters):,} clusters, {len(found.point_rows):,} of {found.n:,} rows in the map: {out}")

@@ -1,0 +1,29 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Data = Annotated[str, typer.Argument(help="File of rows; - for a CSV at standard input.")]
+Model = Annotated[str, typer.Argument(help="A model that ksums fit --model has written.")]
+Clusters = Annotated[int, typer.Option("--n-clusters", "-k", help="Number of clusters.")]
+Metric = Annotated[str, typer.Option(help="l2 or cosine.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; all, if not given.")]
+Columns = Annotated[str | None, typer.Option(help="Columns to use, by name or number: a,b,7.")]
+KnownColumns = Annotated[
+    str | None, typer.Option(help="Columns to use; those that the model knows by name, if not given.")
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header", help="Whether the first line of a CSV has names; it is looked at, if not given."
+    ),
+]
+Scale = Annotated[
+    bool, typer.Option("--scale", help="Bring each column to mean 0 and standard deviation 1, in a copy of the rows.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
