@@ -2,19 +2,25 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench reproduce clean
+.PHONY: demo test docs lint bench reproduce clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --editable '.[docs,test]'
 	touch $@
 
 demo: .venv/ready  ## cluster the digits, print a table, write a page about them and draw pictures
 	$(BIN)/python examples/demo.py
 
-test: lint  ## lint, types, layers, then all tests and documentation examples
+test: lint  ## lint, types, layers, all tests and documentation examples, then the documentation
 	$(BIN)/python -m pytest
+	$(MAKE) docs
+
+docs: .venv/ready  ## guide, gallery and reference in docs/_build/html; a warning is an error
+	$(BIN)/python docs/pages.py docs/_extra/pages >/dev/null
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "documentation: docs/_build/html/index.html"
 
 lint: .venv/ready
 	$(BIN)/ruff check
@@ -44,5 +50,5 @@ reproduce: .venv/ready  ## the paper's experiments; the data is in the folder th
 	$(BIN)/ksums reproduce --runs 32 --out docs/reproduction --report docs/reproduction/report.html
 
 clean:
-	rm -rf .venv demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv demo build dist docs/_build docs/_extra docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Write the measured tables of README.md, benchmarks/README.md and docs/vector_search.md from benchmarks/results.
+"""Write the measured tables of README.md, benchmarks/README.md and docs/guide/vector_search.md from benchmarks/results.
 
 python benchmarks/readme.py            writes them
 python benchmarks/readme.py --check    says whether they are up to date (exit code 1 if not)
@@ -346,7 +346,7 @@ def main() -> int:
     pages = {
         HERE.parent / "README.md": [optima, hgmeans, levels, large_k, reproduction],
         HERE / "README.md": [cases, rules, speed, growth, busy, limits, bisecting, sequential, first_call],
-        HERE.parent / "docs" / "vector_search.md": [recall],
+        HERE.parent / "docs" / "guide" / "vector_search.md": [recall],
     }
     for path, parts in pages.items():
         text = path.read_text()

@@ -1,4 +1,4 @@
-"""The parts of the READMEs and of docs/vector_search.md that are about many clusters; see readme.py."""
+"""The parts of the READMEs and of docs/guide/vector_search.md that are about many clusters; see readme.py."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def recall() -> list[str]:
         "",
         *verdicts,
         "",
-        "![recall against vectors compared](../benchmarks/results/ivf_recall.png)",
+        "![recall against vectors compared](../../benchmarks/results/ivf_recall.png)",
         "",
     ]
     codes = [["vectors", "bytes", "trained by", "in, s", "squared error", "recall@10"]]

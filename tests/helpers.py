@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from ksums import state as states
 from ksums.drivers import driver_for, relaxed
@@ -10,6 +11,8 @@ from ksums.engines.exact import ExactEngine
 from ksums.engines.reference import ReferenceEngine
 from ksums.rows import prepare
 from ksums.state import no_limits
+
+ROOT = Path(__file__).parents[1]
 
 RULES = [
     ("distortion", "paper"),

@@ -2,9 +2,8 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from helpers import ROOT
 
 
 def test_the_readme_shows_the_measured_results():

@@ -1,4 +1,4 @@
-"""``predict`` of a fitted model as an ONNX graph, for places where there is no Python. Needs ``pip install onnx``.
+"""``predict`` of a fitted model as an ONNX graph, for places where there is no Python. Needs ``pip install onnx``::
 
     label = argmin_r  |C_r|² − 2 x·C_r          (under cosine: argmax_r  x·C_r / |C_r|)
 

@@ -1,0 +1,40 @@
+"""
+Clusters with size limits
+=========================
+
+``size_min`` and ``size_max`` are hard limits. Where one keeps a sample from moving, it may change places with
+another, so that the result is still one that no single move or exchange improves. Uses: districts, batches for
+workers, cells of an index that answer equally fast.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from ksums import KSums, plots
+
+rng = np.random.default_rng(1)
+towns = np.vstack([rng.normal(size=(n, 2)) * 0.7 + rng.uniform(-6, 6, 2) for n in (900, 500, 300, 200, 100)])
+
+free = KSums(12, random_state=0).fit(towns)
+even = KSums(12, size_min=160, size_max=175, random_state=0).fit(towns)
+
+figure, axes = plt.subplots(2, 2, figsize=(9, 6.4), layout="constrained", height_ratios=[2, 1])
+for model, name, above, below in zip((free, even), ("no limits", "160 to 175"), *axes, strict=True):
+    above.scatter(*towns.T, c=model.labels_, cmap="turbo", s=4)
+    above.plot(*model.cluster_centers_.T, "k+", markersize=9)
+    above.set_title(f"{name}: E_m {model.distortion_:.3f}")
+    plots.sizes(model, ax=below)
+plt.show()
+
+# %%
+# What the limits cost is in the distortion; the sizes keep to them.
+
+print(np.sort(free.sizes_))
+print(np.sort(even.sizes_))
+
+# %%
+# Samples with weights: then the limits are on the sums of weights, for instance of inhabitants.
+
+inhabitants = rng.integers(1, 20, len(towns))
+districts = KSums(12, size_max=1.05 * inhabitants.sum() / 12, random_state=0).fit(towns, sample_weight=inhabitants)
+print(np.sort(districts.sizes_))

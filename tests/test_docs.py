@@ -1,0 +1,90 @@
+"""What the documentation shows is run: Python blocks as doctests (see pyproject.toml), commands here."""
+
+import re
+import shlex
+
+import numpy as np
+import pytest
+from helpers import ROOT
+from scipy import sparse
+from test_cli import done
+
+from ksums.cli.app import app
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [page for page in PAGES if not {"_build", "gallery"} & set(page.parts)]
+BLOCK = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.M | re.S)
+NOT_RUN = ("pip install", "make ")  # they change the machine; CI does the same on a bare one
+LONG = ("ksums reproduce",)  # minutes; test_reproduce.py runs it on less
+
+
+def blocks(text):
+    return BLOCK.findall(text)
+
+
+def commands(text):
+    return [
+        line.split("    #")[0].strip()
+        for language, block in blocks(text)
+        if language == "sh"
+        for line in block.splitlines()
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_is_run_or_is_no_code(page):
+    for language, block in blocks(page.read_text("utf-8")):
+        if language == "python":
+            assert block.lstrip().startswith(">>> "), block
+        else:
+            assert language in ("sh", "text") or language.startswith("{"), block
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The files that the guide speaks of."""
+    rng = np.random.default_rng(0)
+    survey = np.column_stack([rng.integers(18, 90, 200), rng.integers(1, 9, 200) * 10_000, rng.random(200)])
+    for name in ("survey.csv", "more.csv", "rows.csv"):
+        np.savetxt(tmp_path / name, survey, delimiter=",", header="age,income,score", comments="", fmt="%g")
+    vectors = rng.normal(size=(400, 8)).astype(np.float32)
+    for name in ("vectors.npy", "glove.npy"):
+        np.save(tmp_path / name, vectors)
+    counts = rng.poisson(0.3, (400, 30))
+    counts[:, 0] += 1
+    sparse.save_npz(tmp_path / "texts.npz", sparse.csr_array(counts.astype(float)))
+    (tmp_path / "words.txt").write_text("\n".join(f"text {i}" for i in range(400)))
+    (tmp_path / "terms.txt").write_text("\n".join(f"term {t}" for t in range(30)))
+    assert done(tmp_path, "fit", "glove.npy", "-k", 5, "--model", "words.safetensors", "-q")[0] == 0
+    assert done(tmp_path, "fit", "survey.csv", "-k", 5, "--model", "survey.safetensors", "-q")[0] == 0
+    return tmp_path
+
+
+def run(folder, line):
+    words = shlex.split(line)
+    given = ""
+    if words[0] == "cat":
+        given, words = (folder / words[1]).read_text(), words[words.index("|") + 1 :]
+    assert words[0] == "ksums", line
+    code, told, errors = done(folder, *words[1:], given=given)
+    assert code == 0, f"{line}\n{told}{errors}"
+    for option in ("--labels", "--model", "--report", "--plot", "--table", "--history", "--out"):
+        if option in words:
+            assert (folder / words[words.index(option) + 1]).stat().st_size > 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_works(page, folder):
+    for line in commands(page.read_text("utf-8")):
+        if line and not line.startswith((*NOT_RUN, *LONG)):
+            run(folder, line)
+
+
+@pytest.mark.parametrize("command", app.registered_commands, ids=lambda command: command.callback.__name__)
+def test_the_examples_of_the_help_work(command, folder):
+    lines = [line.strip() for line in command.callback.__doc__.splitlines()]
+    examples = [line for line in lines if line.startswith(("ksums ", "cat "))]
+    assert examples or command.callback.__name__ == "info"
+    for line in examples:
+        if not line.startswith(LONG):
+            run(folder, line)
