@@ -1,4 +1,4 @@
-"""Write the measured tables of README.md, benchmarks/README.md and docs/guide/vector_search.md from benchmarks/results.
+"""Write the measured tables of README.md, benchmarks/README.md and of the guide from benchmarks/results.
 
 python benchmarks/readme.py            writes them
 python benchmarks/readme.py --check    says whether they are up to date (exit code 1 if not)
@@ -341,12 +341,34 @@ def first_call() -> list[str]:
     return ["From a new process to the first result (`first_call.py`):", "", *markdown(rows)]
 
 
+def command_line() -> list[str]:
+    found = results("command_line")["results"]
+    rows = [["in a process of its own", "E_m", "seconds", "first line after", "memory added"]]
+    rows += [
+        [
+            row["method"],
+            f"{row['E_m']:.2f}",
+            f"{row['seconds']:.1f}",
+            "" if row["first line, s"] is None else f"{row['first line, s']:.1f} s",
+            f"{row['added, MB']:.0f} MB",
+        ]
+        for row in found["runs"]
+    ]
+    return [
+        f"{found['n']:,} × {found['d']} float32 in a file of {found['rows, MB']:.0f} MB, k = {found['k']}, reading and "
+        "writing included (`benchmarks/command_line.py`):",
+        "",
+        *markdown(rows),
+    ]
+
+
 def main() -> int:
     stale = False
     pages = {
         HERE.parent / "README.md": [optima, hgmeans, levels, large_k, reproduction],
         HERE / "README.md": [cases, rules, speed, growth, busy, limits, bisecting, sequential, first_call],
         HERE.parent / "docs" / "guide" / "vector_search.md": [recall],
+        HERE.parent / "docs" / "guide" / "big_data.md": [command_line],
     }
     for path, parts in pages.items():
         text = path.read_text()
