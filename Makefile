@@ -39,6 +39,7 @@ bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python benchmarks/exact_pass.py
 	$(BIN)/python benchmarks/first_call.py
 	$(BIN)/python benchmarks/command_line.py
+	$(BIN)/python benchmarks/choose_k.py
 	$(BIN)/python benchmarks/rules.py
 	$(BIN)/python benchmarks/limits.py
 	$(BIN)/python benchmarks/bisecting.py

@@ -341,6 +341,26 @@ def first_call() -> list[str]:
     return ["From a new process to the first result (`first_call.py`):", "", *markdown(rows)]
 
 
+def choosing() -> list[str]:
+    given = results("choose_k")["results"]
+    rows = [["recipe", "right", "off by one at most"]]
+    names = {
+        "choose_k": "`choose_k`: the largest k whose clusters are all found again",
+        "silhouette": "the highest silhouette",
+        "stability": "the highest silhouette among the most stable",
+    }
+    for recipe, words in names.items():
+        away = [abs(row[recipe] - row["true"]) for row in given]
+        rows.append([words, *(f"{sum(a <= most for a in away)} of {len(away)}" for most in (0, 1))])
+    return [
+        f"How many clusters, where it is known (`choose_k.py`; {min(row['seconds'] for row in given):.1f} to "
+        f"{max(row['seconds'] for row in given):.1f} s for 11 to 24 numbers, memory added "
+        f"{max(row['added MB'] for row in given):.0f} MB at most):",
+        "",
+        *markdown(rows),
+    ]
+
+
 def command_line() -> list[str]:
     found = results("command_line")["results"]
     rows = [["in a process of its own", "E_m", "seconds", "first line after", "memory added"]]
@@ -366,7 +386,7 @@ def main() -> int:
     stale = False
     pages = {
         HERE.parent / "README.md": [optima, hgmeans, levels, large_k, reproduction],
-        HERE / "README.md": [cases, rules, speed, growth, busy, limits, bisecting, sequential, first_call],
+        HERE / "README.md": [cases, rules, speed, growth, busy, limits, bisecting, sequential, first_call, choosing],
         HERE.parent / "docs" / "guide" / "vector_search.md": [recall],
         HERE.parent / "docs" / "guide" / "big_data.md": [command_line],
     }

@@ -6,8 +6,10 @@ How many clusters?
 
 - The *objective* always falls with k; it alone tells little.
 - The *silhouette*: how much nearer samples are to their own cluster than to the next one.
-- The *stability*: whether models of different parts of the data label the same samples alike. A cluster that is really
-  there is found again; one that was cut out of a larger one at will is not.
+- The *stability*: whether models of different parts of the data label the same samples alike, in all and in the weakest
+  cluster. A cluster that is there is found again; one that was cut in two at will is not.
+
+Suggested is the largest k at which every cluster is found again.
 """
 
 import matplotlib.pyplot as plt

@@ -23,7 +23,8 @@ by_ksums = [KSums(k, random_state=seed).fit(X) for seed in range(10)]
 # tick is a run, the dot their median. The worst run of k-sums is better than the best of k-means, so there is little
 # reason to run it several times and take the best.
 
-ax = plots.comparison({"KMeans": by_kmeans, "KSums": by_ksums}, measure="inertia")
+figure, ax = plt.subplots(figsize=(7, 2.2), layout="constrained")
+plots.comparison({"KMeans": by_kmeans, "KSums": by_ksums}, measure="inertia", ax=ax)
 ax.set_title(f"digits, n = {len(X):,}, d = {X.shape[1]}, k = {k}, ten seeds each")
 plt.show()
 

@@ -2,8 +2,13 @@
 
 - *objective*: falls with every cluster more; what is looked for is where it stops falling fast.
 - *silhouette*, on a sample: how much nearer rows are to their own cluster than to the next one, 1 at best.
-- *stability*: two models, each fitted to a random part of the rows, label the rows of both alike (adjusted Rand index,
-  1 at best; 0 is chance). A number of clusters that the data has is found again in a part of it.
+- *stability*: two models, each fitted to a random part of the rows, label the rows that both have seen. How alike, in
+  all (adjusted Rand index, 1 at best; 0 is chance), and in the *weakest* cluster: of the pairs of rows in it, how many
+  are together in the other model, too. Clusters that are there are found again in a part of the data; where one is cut
+  in two at will, that cluster is not.
+
+Suggested is the largest k whose weakest cluster keeps four fifths of its pairs: the prediction strength of Tibshirani
+and Walther (2005), for models of parts.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, silhouette_score
+from sklearn.metrics.cluster import contingency_matrix
 
 from ksums.estimators import KSums
 from ksums.interruption import whole_fits
@@ -23,7 +29,7 @@ from ksums.typing import Matrix
 from ksums.validation import as_matrix
 
 _PART = 0.7  # of the rows that each of two models sees
-_NEARLY = 0.95  # of the best stability: as stable
+_FOUND_AGAIN = 0.8  # of the pairs in the weakest cluster
 _SAMPLE = 2_000  # rows for the silhouette, whose work grows with the square
 _MOST_ROWS = 20_000  # for the stability
 
@@ -36,8 +42,9 @@ class Score:
     objective: float
     silhouette: float
     stability: float
-    """Mean over several pairs of models."""
-    least_stability: float
+    """Adjusted Rand index of the labels of two models, mean over several pairs of them."""
+    weakest: float
+    """Share of the pairs of rows in the weakest cluster that stay together, mean over the same."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ def choose_k(
     *,
     metric: str = "l2",
     objective: str = "distortion",
-    pairs: int = 3,
+    pairs: int = 5,
     random_state: int = 0,
     n_threads: int | None = None,
     tell: Callable[[Score], None] = lambda score: None,
@@ -69,7 +76,7 @@ def choose_k(
         Numbers of clusters, 2 at least.
     metric, objective, n_threads
         As in :class:`ksums.KSums`.
-    pairs : int, default=3
+    pairs : int, default=5
         Pairs of models for the stability.
     random_state : int, default=0
     tell : function of a Score
@@ -79,7 +86,7 @@ def choose_k(
     --------
     >>> from sklearn.datasets import make_blobs
     >>> from ksums.choosing import choose_k
-    >>> X, _ = make_blobs(300, centers=4, cluster_std=0.5, random_state=0)
+    >>> X, _ = make_blobs(300, centers=4, cluster_std=0.5, random_state=1)
     >>> choose_k(X, range(2, 8)).k
     4
     """
@@ -109,7 +116,8 @@ def choose_k(
             if 1 < seen < len(rows)
             else float("nan")
         )
-        scores.append(Score(k, float(model.objective_), silhouette, float(np.mean(found)), float(np.min(found))))
+        stability, weakest = np.mean(found, axis=0).tolist()
+        scores.append(Score(k, float(model.objective_), silhouette, stability, weakest))
         tell(scores[-1])
     return Choice(scores, *_suggestion(scores))
 
@@ -119,7 +127,7 @@ def most_clusters(n: int) -> int:
     return int(_PART * n) - 1
 
 
-def _agreement(untrained: KSums, X: Matrix, rng: np.random.Generator) -> float:
+def _agreement(untrained: KSums, X: Matrix, rng: np.random.Generator) -> tuple[float, float]:
     """How alike two models, each of a part of the rows, label the rows that both have seen."""
     n = X.shape[0]
     rows = rng.choice(n, min(n, _MOST_ROWS), replace=False)
@@ -128,29 +136,40 @@ def _agreement(untrained: KSums, X: Matrix, rng: np.random.Generator) -> float:
     models = [clone(untrained).set_params(random_state=int(rng.integers(2**31))).fit(X[part]) for part in parts]
     common = np.intersect1d(parts[0], parts[1])
     labels = [model.labels_[np.searchsorted(part, common)] for model, part in zip(models, parts, strict=True)]
-    return float(adjusted_rand_score(*labels))
+    table = contingency_matrix(*labels).astype(np.float64)
+    return float(adjusted_rand_score(*labels)), min(_weakest(table), _weakest(table.T))
+
+
+def _weakest(table: np.ndarray) -> float:
+    """Of the pairs of rows in a cluster of one model, those together in the other one: the least share of all."""
+    sizes = table.sum(axis=1)
+    pairs = (table * (table - 1)).sum(axis=1)[sizes > 1] / (sizes * (sizes - 1))[sizes > 1]
+    return float(pairs.min(initial=1.0))
 
 
 def _suggestion(scores: list[Score]) -> tuple[int, str]:
-    best = max(score.stability for score in scores)
-    stable = [score for score in scores if score.stability >= best - (1 - _NEARLY) * abs(best)]
-    chosen = max(stable, key=lambda score: (np.nan_to_num(score.silhouette, nan=-1.0), -score.k))
-    highest = max(scores, key=lambda score: np.nan_to_num(score.silhouette, nan=-1.0))
-    others = ", ".join(str(score.k) for score in stable if score.k != chosen.k)
-    words = [
-        f"k = {chosen.k}: models of different parts of the data agree to {chosen.stability:.2f} "
-        f"(the best of all is {best:.2f})",
-        f"of the {len(stable)} numbers that are about as stable it has the highest silhouette, {chosen.silhouette:.3f}"
-        if len(stable) > 1
-        else f"no other number is about as stable; its silhouette is {chosen.silhouette:.3f}",
-    ]
-    if others:
-        words.append(f"also stable: {others}")
-    if highest.silhouette > chosen.silhouette:
-        words.append(
-            f"k = {highest.k} has a higher silhouette ({highest.silhouette:.3f}) but is less stable "
-            f"({highest.stability:.2f})"
+    clearest = max(scores, key=lambda score: (np.nan_to_num(score.silhouette, nan=-1.0), -score.k))
+    again = [score for score in scores if score.weakest >= _FOUND_AGAIN]
+    if not again:
+        best = max(scores, key=lambda score: score.weakest)
+        return clearest.k, (
+            f"k = {clearest.k} has the highest silhouette, {clearest.silhouette:.3f}; but no number of clusters is "
+            f"found again reliably in parts of the data, so that it may have no clear clusters: of the pairs of rows "
+            f"in the weakest cluster {best.weakest:.0%} stay together at best (k = {best.k}), {_FOUND_AGAIN:.0%} are "
+            "asked for."
         )
-    if best < 0.5:
-        words.append("no number of clusters is found again reliably: the data may have no clear clusters")
+    chosen = again[-1]
+    words = [
+        f"k = {chosen.k} is the largest number of clusters that are all found again in parts of the data: of the pairs "
+        f"of rows in the weakest one {chosen.weakest:.0%} stay together ({_FOUND_AGAIN:.0%} are asked for)"
+    ]
+    if len(again) > 1:
+        words.append("also found again: " + ", ".join(str(score.k) for score in again[:-1]))
+    if clearest.silhouette > chosen.silhouette:
+        words.append(
+            f"k = {clearest.k} has the highest silhouette, {clearest.silhouette:.3f} (k = {chosen.k}: "
+            f"{chosen.silhouette:.3f})"
+        )
+    if chosen is scores[-1] and len(scores) > 1:
+        words.append("it is the largest that was looked at, so that there may be more")
     return chosen.k, "; ".join(words) + "."

@@ -106,7 +106,7 @@ def cluster_map(
     if coordinates is None:
         points, shares = plane(X, chosen, getattr(model, "metric", "l2"), random_state)
         names = [
-            f"{which} principal component, {share:.0%} of the variance"
+            f"{which} component ({share:.0%} of the variance)"
             for which, share in zip(("first", "second"), shares, strict=True)
         ]
     else:
@@ -229,7 +229,7 @@ def comparison(models: Mapping[str, Any], measure: str = "distortion", ax: Axes 
 
 
 def choice(found: Choice, ax: Axes | None = None) -> Axes:
-    """Silhouette, stability and objective for a range of k, and the suggestion; see :mod:`ksums.choosing`.
+    """Stability, silhouette and objective for a range of k, and the suggestion; see :mod:`ksums.choosing`.
 
     Parameters
     ----------
@@ -238,9 +238,10 @@ def choice(found: Choice, ax: Axes | None = None) -> Axes:
     """
     ax = _axes(ax)
     ks = [score.k for score in found.scores]
-    least, mean = ([getattr(score, name) for score in found.scores] for name in ("least_stability", "stability"))
-    ax.plot(ks, mean, "o-", color="#0072b2", label="stability")
-    ax.fill_between(ks, least, mean, color="#0072b2", alpha=0.15, linewidth=0)
+    ax.plot(ks, [score.weakest for score in found.scores], "o-", color="#0072b2", label="stability, weakest cluster")
+    ax.plot(
+        ks, [score.stability for score in found.scores], "^:", color="#56b4e9", markersize=4, label="stability, all"
+    )
     ax.plot(ks, [score.silhouette for score in found.scores], "s--", color="#d55e00", label="silhouette")
     highest = max(score.objective for score in found.scores) or 1.0
     ax.plot(ks, [score.objective / highest for score in found.scores], "k:", label="objective, relative to the highest")
@@ -248,7 +249,7 @@ def choice(found: Choice, ax: Axes | None = None) -> Axes:
     ax.set(xlabel="number of clusters k", ylabel="score")
     ax.locator_params(axis="x", integer=True)
     ax.grid(alpha=0.3)
-    ax.legend()
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, fontsize="small")  # the curves are everywhere
     return ax
 
 

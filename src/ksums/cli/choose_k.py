@@ -65,10 +65,10 @@ def choose_k(
             bar.update()
             if not silent:
                 if len(scores) == 1:
-                    bar.write("   k     objective  silhouette  stability (least)")
+                    bar.write("   k     objective  silhouette  stability  weakest cluster")
                 bar.write(
-                    f"{score.k:>4}  {score.objective:>12.6g}  {score.silhouette:>10.3f}  {score.stability:>9.3f} "
-                    f"({score.least_stability:.3f})"
+                    f"{score.k:>4}  {score.objective:>12.6g}  {score.silhouette:>10.3f}  {score.stability:>9.3f}  "
+                    f"{score.weakest:>15.3f}"
                 )
 
         try:
