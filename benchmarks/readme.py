@@ -354,7 +354,7 @@ def choosing() -> list[str]:
         rows.append([words, *(f"{sum(a <= most for a in away)} of {len(away)}" for most in (0, 1))])
     return [
         f"How many clusters, where it is known (`choose_k.py`; {min(row['seconds'] for row in given):.1f} to "
-        f"{max(row['seconds'] for row in given):.1f} s for 11 to 24 numbers, memory added "
+        f"{max(row['seconds'] for row in given):.1f} s for a range of k, memory added "
         f"{max(row['added MB'] for row in given):.0f} MB at most):",
         "",
         *markdown(rows),
