@@ -51,7 +51,10 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 
 nitpicky = True  # a name that leads nowhere is an error,
-nitpick_ignore_regex = [("py:.*", r"(?!ksums).*")]  # unless it is not ours: other projects, types in words
+nitpick_ignore_regex = [
+    ("py:(class|obj|exc)", r"(?!ksums).*"),  # types in words,
+    ("py:.*", r"(sklearn|scipy|numpy|onnx|faiss|pandas|matplotlib)\..*"),  # and other projects
+]
 
 _EXAMPLES = Path(__file__).parents[1] / "examples"
 _ORDER = (

@@ -2,7 +2,7 @@
 The colours of a picture
 ========================
 
-A picture has a hundred thousand colours; sixteen must do. The centres of a clustering of the pixels are a palette,
+A picture has tens of thousands of colours; sixteen must do. The centres of a clustering of the pixels are a palette,
 and the distortion is the mean squared error of the picture. One of scikit-learn's sample photographs is used.
 """
 

@@ -3,8 +3,8 @@ Clusters with size limits
 =========================
 
 ``size_min`` and ``size_max`` are hard limits. Where one keeps a sample from moving, it may change places with
-another, so that the result is still one that no single move or exchange improves. Uses: districts, batches for
-workers, cells of an index that answer equally fast.
+another, so that the result is still one that no single move, and no exchange that was tried, improves. Uses:
+districts, batches for workers, cells of an index that answer equally fast.
 """
 
 import matplotlib.pyplot as plt

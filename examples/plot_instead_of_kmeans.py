@@ -2,8 +2,8 @@
 Instead of k-means: one line
 ============================
 
-``KSums`` takes the place of scikit-learn's ``KMeans``: the same parameters, attributes and methods. Here both cluster
-the digits of scikit-learn ten times, from ten different starts.
+``KSums`` takes the place of scikit-learn's ``KMeans``, with the same attributes and methods. Here both cluster the
+digits of scikit-learn ten times, from ten different starts.
 """
 
 import matplotlib.pyplot as plt

@@ -50,7 +50,7 @@ for name, model in models.items():
     print(f"{name:>18}: {distances.mean():.2f}")
 
 # %%
-# What was learnt can be taken back, as if it had never been seen: sums and sizes are enough for that.
+# A sample can be taken out again: sums and sizes are then as they were before.
 
 model = SequentialKSums(3)
 model.partial_fit(stream[:1_000])

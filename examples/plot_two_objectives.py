@@ -3,8 +3,9 @@ Two objectives
 ==============
 
 ``objective="distortion"`` (the paper's I_m) is that of k-means: squared distances to the own centre. ``"pairwise"``
-(I_s) counts the squared distances between all pairs within a cluster. A pair more for each sample makes large
-clusters dear: it favours clusters of equal size, while the first one favours clusters of equal spread.
+(I_s) counts the squared distances between all pairs within a cluster. Each sample adds a pair with every other
+member, so that large clusters are expensive: sizes become more even, while the first objective makes spreads more
+even.
 """
 
 import matplotlib.pyplot as plt

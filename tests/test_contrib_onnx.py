@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from ksums import BisectingKSums, KSums, SequentialKSums
 from ksums.contrib.onnx import to_onnx
@@ -34,6 +36,15 @@ def test_the_graph_gives_our_labels(tmp_path, rng, model, offset, dtype):
         assert agree.mean() > 0.9
     else:
         assert agree.all()
+
+
+def test_scaling_is_in_the_graph(rng):
+    X = (rng.standard_normal((400, 5)) * [1, 10, 100, 1, 1] + 50).astype(np.float32)
+    pipeline = make_pipeline(StandardScaler(), KSums(7, random_state=0)).fit(X)
+    session = onnxruntime.InferenceSession(to_onnx(pipeline).SerializeToString(), providers=["CPUExecutionProvider"])
+    assert (session.run(None, {"X": X})[0] == pipeline.predict(X)).all()
+    with pytest.raises(TypeError, match="a pipeline of a StandardScaler and a model, is needed"):
+        to_onnx(make_pipeline(MinMaxScaler(), KSums(7)))
 
 
 def test_it_can_not_be_made_of_nothing(tmp_path):

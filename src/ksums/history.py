@@ -24,7 +24,7 @@ class PassRecord:
     """1 for the first record."""
     objective: float
     """What the fit is to bring down: one of the two measures below, or, where directions are compared (``"cosine"``
-    with the rule ``"paper"``; some baselines), the mean cosine distance to the own centroid."""
+    with the rules ``"annealed"`` and ``"paper"``; some baselines), the mean cosine distance to the own centroid."""
     distortion: float
     """E_m after the pass."""
     pairwise: float

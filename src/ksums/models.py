@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ksums import baselines, saving
@@ -81,15 +80,7 @@ def save(model: Any, path: str | Path) -> None:
     >>> bool((ksums.load(path).predict(X) == pipeline.predict(X)).all())
     True
     """
-    scaler = None
-    if isinstance(model, Pipeline):
-        steps = [step for _, step in model.steps]
-        if len(steps) != 2 or type(steps[0]) is not StandardScaler:
-            raise TypeError(
-                f"a pipeline of a StandardScaler and a model of ksums can be saved; got {', '.join(map(repr, steps))}. "
-                "Use joblib or skops for others."
-            )
-        scaler, model = steps
+    scaler, model = saving.parts_of(model)
     if type(model).__name__ not in _CLASSES:
         raise TypeError(f"a model of ksums can be saved; got {type(model).__name__}.")
     check_is_fitted(model)

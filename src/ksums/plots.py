@@ -253,18 +253,18 @@ def choice(found: Choice, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def to_file(path: Path, draw: Callable[[Axes], Any]) -> None:
+def to_file(path: str | Path, draw: Callable[[Axes], Any]) -> None:
     """A picture as a file, whole or not at all; the suffix says which kind.
 
     Parameters
     ----------
-    path : Path
+    path : str or Path
     draw : function of a matplotlib Axes
     """
     _need_matplotlib()
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    path, figure = Path(path), Figure(figsize=(7, 4.5), layout="constrained")
     draw(figure.subplots())
     with whole_or_not_at_all(path) as file:
         figure.savefig(file, dpi=150, format=path.suffix[1:])

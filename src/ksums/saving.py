@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ksums.annealing import Annealed
@@ -98,6 +99,19 @@ def restore(
     scaler = StandardScaler()
     vars(scaler).update({name: _value(fact, arrays) for name, fact in facts["scaler"].items()})
     return model, scaler
+
+
+def parts_of(model: Any) -> tuple[StandardScaler | None, Any]:
+    """The scaling of the columns, if there is one, and the model behind it."""
+    if not isinstance(model, Pipeline):
+        return None, model
+    steps = [step for _, step in model.steps]
+    if len(steps) != 2 or type(steps[0]) is not StandardScaler:
+        raise TypeError(
+            "a model, or a pipeline of a StandardScaler and a model, is needed; got a pipeline of "
+            f"{', '.join(type(step).__name__ for step in steps)}. Save others with joblib or skops."
+        )
+    return steps[0], steps[1]
 
 
 def fingerprint(model: Any) -> dict[str, Any]:

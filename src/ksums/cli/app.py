@@ -19,7 +19,7 @@ from ksums.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="ksums",
-    help="k-sums clustering: what to take instead of k-means.",
+    help="k-sums clustering: use it instead of k-means.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -40,7 +40,7 @@ def _about(
         False, "--version", callback=_show_version, is_eager=True, help="Show the version and stop."
     ),
 ) -> None:
-    """k-sums clustering: what to take instead of k-means."""
+    """k-sums clustering: use it instead of k-means."""
 
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of the Click that this typer has inside
@@ -54,9 +54,10 @@ def main() -> None:
     try:
         sys.exit(app(prog_name="ksums", standalone_mode=False))
     except _UsageError as error:
-        context = getattr(error, "ctx", None)
+        context, words = getattr(error, "ctx", None), error.format_message()  # type: ignore[attr-defined]
         command = context.command_path if context is not None else "ksums"
-        typer.echo(f"ksums: {error.format_message()} ({command} --help shows how.)", err=True)  # type: ignore[attr-defined]
+        if words:  # else nothing was asked for, and the help was shown
+            typer.echo(f"ksums: {words} ({command} --help shows how.)", err=True)
     except MemoryError as error:
         typer.echo(f"ksums: there is not enough memory: {error}", err=True)
     except BrokenPipeError:  # whoever read has seen enough

@@ -20,11 +20,11 @@ _USUAL = 12  # clusters at most, where nobody says it
 
 def choose_k(
     data: Data,
-    least: Annotated[int, typer.Option("--from", min=2, help="The least number of clusters.")] = 2,
+    least: Annotated[int, typer.Option("--from", min=2, help="The smallest number of clusters.")] = 2,
     most: Annotated[
         int | None, typer.Option("--to", min=2, help=f"The largest number of clusters; {_USUAL}, if the rows allow it.")
     ] = None,
-    step: Annotated[int, typer.Option(min=1, help="Every so many of them.")] = 1,
+    step: Annotated[int, typer.Option(min=1, help="Step between the numbers of clusters.")] = 1,
     objective: Annotated[str, typer.Option(help="distortion or pairwise.")] = "distortion",
     metric: Metric = "l2",
     seed: Seed = 0,

@@ -114,7 +114,7 @@ def fit(
         "n": X.shape[0],
         "d": X.shape[1],
         "columns": table.columns,
-        "k": n_clusters,
+        "k": len(estimator.sizes_),
         "metric": metric,
         "seed": seed,
         "distortion": estimator.distortion_,

@@ -12,15 +12,13 @@ Clusters = Annotated[int, typer.Option("--n-clusters", "-k", help="Number of clu
 Metric = Annotated[str, typer.Option(help="l2 or cosine.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; all, if not given.")]
-Columns = Annotated[str | None, typer.Option(help="Columns to use, by name or number: a,b,7.")]
+Columns = Annotated[str | None, typer.Option(help="Columns to use, by name, or by number from 0: a,b,7.")]
 KnownColumns = Annotated[
     str | None, typer.Option(help="Columns to use; those that the model knows by name, if not given.")
 ]
 Header = Annotated[
     bool | None,
-    typer.Option(
-        "--header/--no-header", help="Whether the first line of a CSV has names; it is looked at, if not given."
-    ),
+    typer.Option("--header/--no-header", help="Whether the first line of a CSV has names; detected, if not given."),
 ]
 Scale = Annotated[
     bool, typer.Option("--scale", help="Bring each column to mean 0 and standard deviation 1, in a copy of the rows.")

@@ -20,13 +20,13 @@ def report(
     out: Annotated[Path, typer.Option(help="The page.")] = Path("report.html"),
     columns: KnownColumns = None,
     header: Header = None,
-    names: Annotated[Path | None, typer.Option(help="Text file with a name for each row, one in a line.")] = None,
-    features: Annotated[Path | None, typer.Option(help="Text file with a name for each column, one in a line.")] = None,
+    names: Annotated[Path | None, typer.Option(help="Text file with a name for each row, one per line.")] = None,
+    features: Annotated[Path | None, typer.Option(help="Text file with a name for each column, one per line.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write one HTML page that opens offline: sizes, objective, a map with hover, every cluster in a sortable table.
+    """Write one HTML page that opens offline: sizes, objective, a map with hover, the clusters in a sortable table.
 
     Examples:
 

@@ -20,7 +20,9 @@ def reproduce(
     data: Annotated[Path | None, typer.Option(help="Folder with the data; else KSUMS_DATA or the cache.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for results, figures and the page; ksums-reproduction, or with -quick behind it."),
+        typer.Option(
+            help="Folder for results, figures and page: ksums-reproduction (with --quick: ksums-reproduction-quick)."
+        ),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page as well.")] = None,
     runs: Annotated[

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ksums.io import whole_or_not_at_all
+from ksums.saving import parts_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -26,8 +27,8 @@ def to_onnx(model: Any, path: str | Path | None = None) -> ModelProto:
 
     Parameters
     ----------
-    model : fitted model
-        Flat, bisecting or sequential; its centres are taken as they are now.
+    model : fitted model, or a pipeline of a StandardScaler and one
+        Flat, bisecting or sequential; its centres are taken as they are now. Scaling becomes part of the graph.
     path : str or Path, default=None
         Write it to this file, whole or not at all, as well.
 
@@ -40,6 +41,7 @@ def to_onnx(model: Any, path: str | Path | None = None) -> ModelProto:
         from onnx import TensorProto, checker, helper, numpy_helper
     except ImportError as error:
         raise ImportError("to_onnx needs the package onnx, which is not installed: pip install onnx.") from error
+    scale, model = parts_of(model)
     check_is_fitted(model)
     centres = np.asarray(model.cluster_centers_)
     kind, dtype = (TensorProto.FLOAT, np.float32) if centres.dtype == np.float32 else (TensorProto.DOUBLE, np.float64)
@@ -55,9 +57,17 @@ def to_onnx(model: Any, path: str | Path | None = None) -> ModelProto:
         centres = centres - shift
         squares = np.square(centres).sum(axis=1)
     constants = {"shift": shift, "minus_twice_centres": -2.0 * centres.T, "squares": squares}
+    scaling, rows = [], "X"
+    if scale is not None:
+        for operation, value in (("Sub", scale.mean_), ("Div", scale.scale_)):
+            if value is not None:
+                constants[name := f"scaling_{operation}"] = np.asarray(value, np.float64)
+                scaling.append(helper.make_node(operation, [rows, name], [f"scaled_{operation}"]))
+                rows = f"scaled_{operation}"
     graph = helper.make_graph(
         [
-            helper.make_node("Sub", ["X", "shift"], ["shifted"]),
+            *scaling,
+            helper.make_node("Sub", [rows, "shift"], ["shifted"]),
             helper.make_node("MatMul", ["shifted", "minus_twice_centres"], ["products"]),
             helper.make_node("Add", ["products", "squares"], ["scores"]),
             helper.make_node("ArgMin", ["scores"], ["labels"], axis=1, keepdims=0),

@@ -23,12 +23,12 @@ SUFFIXES = (".npy", ".npz", *_TEXT, ".parquet", ".fvecs", ".bvecs", ".ivecs", ".
 
 
 def read_rows(path: str | Path, columns: Sequence[int | str] | None = None, *, header: bool | None = None) -> Matrix:
-    """Rows (n, d) of a file: the numbers that :func:`read_table` gives.
+    """Rows (n, d) of a file: the numbers that :func:`ksums.io.read_table` gives.
 
     Parameters
     ----------
     path, columns, header
-        As for :func:`read_table`.
+        As for :func:`ksums.io.read_table`.
     """
     return read_table(path, columns, header=header).X
 
@@ -49,7 +49,7 @@ def read_table(
     .npy                  a NumPy array, as a memory map: it is read when it is used
     .npz                  NumPy arrays, of which the one called ``X`` is meant, or a sparse matrix of SciPy
     .csv, .tsv, .gz       numbers, with or without a line of names above them, separated by commas, tabs,
-                          semicolons or upright lines
+                          semicolons or vertical bars
     .parquet              a table; needs pyarrow
     .fvecs, .bvecs …      vectors of TEXMEX
     .svm, .svmlight       sparse rows of svmlight; the labels in it are left out
