@@ -116,6 +116,16 @@ def test_svmlight(tmp_path):
         ("a\n1\n2\n\n", ["a"], [[1], [2]]),
         ("a,b\n\n1,2\n", ["a", "b"], [[1, 2]]),
         ("a , b\n 1 , 2 \n", ["a", "b"], [[1, 2]]),
+        ("a;b\n1,5;2\n", ["a", "b"], [[1.5, 2]]),
+        ("30,5;2\n1,25;3\n", None, [[30.5, 2], [1.25, 3]]),
+        ("0,1,2\n5.5,6,7\n", ["0", "1", "2"], [[5.5, 6, 7]]),
+        ("0,1,2\n5,6,7\n", None, [[0, 1, 2], [5, 6, 7]]),
+        ("2019,2020\n5,6\n", ["2019", "2020"], [[5, 6]]),
+        ("2019,2020\n2020,2021\n", None, [[2019, 2020], [2020, 2021]]),
+        ("5,6\n7,8\n", None, [[5, 6], [7, 8]]),
+        ("sep=;\na;b\n1;2\n", ["a", "b"], [[1, 2]]),
+        ("a,b,\n1,2,\n3,4,\n", ["a", "b"], [[1, 2], [3, 4]]),
+        ("a;b\n1;2\n;\n;\n", ["a", "b"], [[1, 2]]),
     ],
 )
 def test_separators_and_names_are_found(tmp_path, text, names, rows):
@@ -130,10 +140,10 @@ def test_a_column_of_words_makes_no_header(tmp_path):
     (tmp_path / "a.csv").write_text("u1,1,2\nu2,3,4\n")
     assert read_rows(tmp_path / "a.csv", [1, 2]).tolist() == [[1, 2], [3, 4]]
     assert read_rows(tmp_path / "a.csv", [1, 2], header=True).tolist() == [[3, 4]]
-    (tmp_path / "years.csv").write_text("2019,2020\n1,2\n")
-    assert read_rows(tmp_path / "years.csv").tolist() == [[2019, 2020], [1, 2]]
-    assert read_rows(tmp_path / "years.csv", ["2020"], header=True).tolist() == [[2]]
-    assert read_rows(tmp_path / "years.csv", [2020], header=True).tolist() == [[2]]
+    (tmp_path / "years.csv").write_text("19,20\n1,2\n")
+    assert read_rows(tmp_path / "years.csv").tolist() == [[19, 20], [1, 2]]
+    assert read_rows(tmp_path / "years.csv", ["20"], header=True).tolist() == [[2]]
+    assert read_rows(tmp_path / "years.csv", [20], header=True).tolist() == [[2]]
     (tmp_path / "gap.csv").write_text("NA,2\n3,4\n")
     with pytest.raises(ValueError, match="line 1, column 0 holds 'NA': fill it in"):
         read_rows(tmp_path / "gap.csv")
@@ -144,6 +154,24 @@ def test_columns_to_take_where_there_are_names(tmp_path):
     assert read_table(tmp_path / "a.csv", if_named=["a", "b"]) == (pytest.approx(np.array([[2, 1]])), ["a", "b"], None)
     (tmp_path / "plain.csv").write_text("1,2\n")
     assert read_table(tmp_path / "plain.csv", if_named=["a", "b"]).X.tolist() == [[1, 2]]
+
+
+def test_encodings_of_windows(tmp_path):
+    (tmp_path / "w.csv").write_bytes("größe;b\n1;2\n".encode("cp1252"))
+    with pytest.warns(UserWarning, match="is not in UTF-8; it was read as cp1252"):
+        assert read_table(tmp_path / "w.csv").columns == ["größe", "b"]
+    (tmp_path / "u.csv").write_bytes("größe\tb\n1\t2\n".encode("utf-16"))
+    assert read_table(tmp_path / "u.csv").columns == ["größe", "b"]
+
+
+def test_the_index_of_pandas_is_no_feature(tmp_path):
+    (tmp_path / "a.csv").write_text(",a\n0,5\n1,6\n2,7\n")
+    with pytest.warns(UserWarning, match="the first column has no name and counts the rows"):
+        assert read_rows(tmp_path / "a.csv").tolist() == [[5], [6], [7]]
+    (tmp_path / "a.csv").write_text(",a\n3,5\n1,6\n2,7\n")
+    assert read_rows(tmp_path / "a.csv").shape == (3, 2)
+    with pytest.raises(ValueError, match="column 'a' of"):
+        read_rows(tmp_path / "a.csv", ["a", 1])
 
 
 def test_no_digit_is_lost(tmp_path):
@@ -199,11 +227,13 @@ def test_lines_end_at_line_feeds_only(tmp_path):
     [
         ("a.csv", b"a,b\n1,10,20\n", "its first line has 2 names, the next line 3 cells"),
         ("a.csv", b"1\n\n3\n", "line 2 is empty: fill it in"),
-        ("a.csv", b"a;b\n1,5;2\n", "'1,5' has a comma for a point"),
+        ("a.csv", b'a,b\n"1,500",2\n', "'1,500' is no number here: write it without a comma"),
+        ("a.csv", b"Survey,of,1,2\nby,us,3,4\n", "Or is this line a title"),
+        ("a.csv", b"a,b\n1,2\n,\n3,4\n", "line 3 is empty"),
         ("a.csv", b"a,a\n1,2\n", "has 2 columns called 'a'"),
-        ("a.tsv", b"1\t2\n\t\n", "line 2, column 0 is empty"),
+        ("a.tsv", b"1\t2\n\t3\n", "line 2, column 0 is empty"),
         ("a.csv", b"one,two\n", "has names, but no rows"),
-        ("a.csv", b"\xff\xfe\x00", "no text of columns"),
+        ("a.csv", b"1,\xff\x00", "no text of columns"),
         ("a.csv.gz", b"1,2\n", "no text of columns"),
         ("a.csv", b"1,2\n3\n", "line 2 has 1 cells; the lines before it have 2"),
         ("a.npy", b"\x93NUMPY\x01\x00", "cut off, or no .npy file"),

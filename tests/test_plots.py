@@ -7,8 +7,10 @@ import matplotlib
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from ksums import BisectingKSums, KSums, baselines, plots
+from ksums import BisectingKSums, KSums, baselines, history_frame, plots
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
@@ -125,3 +127,16 @@ def test_rows_of_the_same_data_give_the_same_picture(blobs, model):
     np.testing.assert_array_equal(one.collections[0].get_offsets(), two.collections[0].get_offsets())
     for ax in (one, two):
         pyplot.close(ax.figure)
+
+
+def test_a_pipeline_with_scaling_will_do(blobs):
+    X = blobs * [1, 10, 100, 1, 1, 1]
+    pipeline = make_pipeline(StandardScaler(), KSums(5, random_state=0)).fit(X)
+    model, Z = pipeline[-1], pipeline[:-1].transform(X)
+    for draw in (plots.cluster_map, plots.silhouette):
+        one, other = draw(X, pipeline), draw(Z, model)
+        np.testing.assert_allclose(*(ax.collections[0].get_datalim(ax.transData).bounds for ax in (one, other)))
+    for ax in (plots.sizes(pipeline), plots.objective(pipeline), plots.comparison({"a": pipeline})):
+        assert ax.has_data()
+    assert history_frame(pipeline).equals(history_frame(model))
+    pyplot.close("all")

@@ -10,6 +10,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from ksums import METHODS, BisectingKSums, KSums, SequentialKSums
 from ksums.report import describe, show_report, write_report
@@ -151,7 +153,36 @@ def test_a_notebook_shows_the_page_in_a_frame(blobs, model):
     assert frame.startswith("<iframe srcdoc=")
     srcdoc = frame.split('srcdoc="')[1].split('"')[0]
     assert html.unescape(srcdoc) == page.html
-    assert repr(page) == "<Page: 5 clusters of 300 rows>"
+    assert repr(page) == "<Page: 5 clusters, 300 rows>"
+
+
+def test_means_are_in_the_units_of_the_data(blobs):
+    X = blobs * [1, 10, 100, 1, 1, 1]
+    pipeline = make_pipeline(StandardScaler(), KSums(5, random_state=0)).fit(X)
+    page = show_report(pipeline, X, features=list("abcdef"))
+    expected = [X[pipeline[-1].labels_ == r].mean(axis=0) for r in range(5)]
+    np.testing.assert_allclose(page.description.means, expected)
+    np.testing.assert_allclose(page.description.overall, X.mean(axis=0))
+    assert f"<td class=number>{expected[0][2]:,.4g}</td>" in page.html
+    assert "Columns were scaled" in page.html
+    cosine = KSums(5, metric="cosine", random_state=0).fit(X)
+    assert describe(cosine, X).means is None
+    assert "<h2>Means</h2>" not in show_report(cosine, X).html
+
+
+def test_rows_of_zeros_are_not_typical_of_anything(blobs):
+    X = np.vstack([np.zeros((4, 6)), blobs])
+    with pytest.warns(UserWarning, match="4 rows"):
+        model = KSums(5, metric="cosine", random_state=0).fit(X)
+    page = show_report(model, X)
+    assert page.description.without_direction == 4
+    assert all(row >= 4 for cluster in page.description.clusters for row in cluster.central + cluster.distant)
+    assert "4 rows of zeros have no direction" in page.html
+
+
+def test_weights_are_said(blobs, rng):
+    model = KSums(5, random_state=0).fit(blobs, sample_weight=rng.random(300))
+    assert "Sizes are sums of weights" in show_report(model, blobs).html
 
 
 def test_the_page_says_what_was_run(blobs):

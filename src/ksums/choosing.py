@@ -101,14 +101,18 @@ def choose_k(
     rng = np.random.default_rng(random_state)
     rows = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
     scores = []
+    known: set[str] = set()
     for k in wanted:
         with whole_fits() as told:
             untrained = KSums(k, metric=metric, objective=objective, effort="low", n_threads=n_threads)
             model = clone(untrained).set_params(random_state=random_state).fit(X)
+        with whole_fits():  # what is to be said of parts of the data has been said of all
             seeds = [np.random.default_rng([random_state, k, i]) for i in range(pairs)]
             found = [_agreement(untrained, X, rng) for rng in seeds]
-        for words in dict.fromkeys(str(warning.message) for warning in told):
-            warnings.warn(f"k = {k}: {words}", ConvergenceWarning, stacklevel=2)
+        for words in (str(warning.message) for warning in told):
+            if words not in known:
+                known.add(words)
+                warnings.warn(words, ConvergenceWarning, stacklevel=2)
         own = model.labels_[rows]
         seen = len(np.unique(own))
         silhouette = (

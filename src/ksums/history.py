@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def history_frame(model: Any) -> pd.DataFrame:
         import pandas as pd
     except ImportError as error:
         raise ImportError("history_frame needs pandas, which is not installed: pip install 'ksums[frames]'.") from error
+    model = model[-1] if isinstance(model, Pipeline) else model
     check_is_fitted(model)
     names = [field.name for field in fields(PassRecord)]
     return pd.DataFrame([asdict(record) for record in model.history_], columns=names).set_index("index")

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ksums.choosing import Choice
 from ksums.io import whole_or_not_at_all
 from ksums.metrics import unit_rows
+from ksums.saving import as_seen, parts_of
 from ksums.typing import Matrix
 from ksums.validation import as_matrix
 
@@ -67,7 +68,7 @@ def sizes(model: Any, ax: Axes | None = None) -> Axes:
     model : fitted model
     ax : matplotlib Axes, default=None
     """
-    check_is_fitted(model)
+    model = _fitted(model)
     ax = _axes(ax)
     found = np.sort(np.asarray(model.sizes_, np.float64))[::-1]
     ax.fill_between(np.arange(len(found) + 1), np.append(found, found[-1]), step="post", alpha=0.6)
@@ -100,7 +101,8 @@ def cluster_map(
         Where the rows are, for another map than that of the principal components.
     ax : matplotlib Axes, default=None
     """
-    X, labels = _rows_and_labels(X, model)
+    X, model = _rows_and_model(X, model)
+    labels = np.asarray(model.labels_)
     ax = _axes(ax)
     chosen = some_rows(len(labels), sample, random_state)
     if coordinates is None:
@@ -140,7 +142,7 @@ def dendrogram(model: Any, names: Sequence[str] | None = None, ax: Axes | None =
     """
     from scipy.cluster import hierarchy
 
-    check_is_fitted(model)
+    model = _fitted(model)
     if not hasattr(model, "linkage"):
         raise TypeError(f"a dendrogram is of a bisecting model; got {type(model).__name__}.")
     if len(model.sizes_) < 2:
@@ -173,7 +175,8 @@ def silhouette(X: Matrix, model: Any, sample: int = 2_000, random_state: int = 0
     """
     from sklearn.metrics import silhouette_samples
 
-    X, labels = _rows_and_labels(X, model)
+    X, model = _rows_and_model(X, model)
+    labels = np.asarray(model.labels_)
     chosen = some_rows(len(labels), sample, random_state)
     own = labels[chosen]
     clusters = np.unique(own)
@@ -291,24 +294,29 @@ def _check(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def _history(model: Any) -> list[Any]:
+    return list(_fitted(model).history_)
+
+
+def _fitted(model: Any) -> Any:
+    """The model, also out of a pipeline with the scaling of its columns."""
+    model = parts_of(model)[1]
     check_is_fitted(model)
-    return list(model.history_)
+    return model
 
 
 def _measure(model: Any, measure: str) -> float:
     if isinstance(model, int | float):
         return float(model)
-    if not hasattr(model, "cluster_centers_"):
-        check_is_fitted(model)
-    return float(getattr(model, f"{measure}_"))
+    return float(getattr(_fitted(model), f"{measure}_"))
 
 
-def _rows_and_labels(X: Any, model: Any) -> tuple[Matrix, np.ndarray]:
-    check_is_fitted(model)
+def _rows_and_model(X: Any, model: Any) -> tuple[Matrix, Any]:
+    """The rows as the model has seen them."""
+    scaler, model = parts_of(model)[0], _fitted(model)
     X = as_matrix("a picture", X)
     if X.shape[0] != len(model.labels_):
         raise ValueError(f"X has {X.shape[0]} rows, the model has labels of {len(model.labels_)}: other data?")
-    return X, np.asarray(model.labels_)
+    return as_seen(scaler, X), model
 
 
 def some_rows(n: int, most: int, random_state: int) -> np.ndarray:

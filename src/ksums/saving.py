@@ -7,6 +7,7 @@ and a digest of all that, so that a damaged file is refused.
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import asdict
 from hashlib import blake2b
 from importlib.metadata import version
@@ -23,6 +24,7 @@ from ksums.history import PassRecord
 from ksums.io import whole_or_not_at_all
 from ksums.sequential import Stream
 from ksums.tree import BisectingTree
+from ksums.typing import Matrix
 
 SCHEMA = 2
 _PLAIN = 1  # schema of a model without scaling, which older versions read as well
@@ -112,6 +114,15 @@ def parts_of(model: Any) -> tuple[StandardScaler | None, Any]:
             f"{', '.join(type(step).__name__ for step in steps)}. Save others with joblib or skops."
         )
     return steps[0], steps[1]
+
+
+def as_seen(scaler: StandardScaler | None, X: Matrix) -> Matrix:
+    """Rows as the model behind the scaling has seen them."""
+    if scaler is None:
+        return X
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # plain arrays have none
+        return scaler.transform(X)
 
 
 def fingerprint(model: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from tqdm import tqdm
 from ksums.cli.files import PICTURES, TABLES, check_outputs, read, scaled, write_records
 from ksums.cli.notes import noting
 from ksums.cli.options import AsJson, Columns, Data, Header, Metric, Scale, Seed, Threads
+from ksums.parameters import check_parameters
 
 _USUAL = 12  # clusters at most, where nobody says it
 
@@ -43,19 +44,23 @@ def choose_k(
 
       ksums choose-k survey.csv --columns age,income --scale --from 2 --to 15 --plot k.png
     """
-    from ksums import choosing
+    from ksums import KSums, choosing
 
     check_outputs({"--table": (table, TABLES), "--plot": (plot, PICTURES)}, [data])
     if most is not None and most < least:
         raise ValueError(f"--to must be at least --from, {least}; got {most}.")
-    X, _ = scaled(read(data, columns, header).X, scale)
+    check_parameters(KSums(metric=metric, objective=objective))
+    silent = quiet or as_json
+    with noting(silent) as notes:
+        X, _ = scaled(read(data, columns, header).X, scale)
+    if not silent:
+        notes.tell()
     allowed = choosing.most_clusters(X.shape[0])
     if most is None:
         most = max(least, min(_USUAL, allowed))
     if most > allowed:
         raise ValueError(f"--to: with {X.shape[0]:,} rows at most {allowed} clusters can be looked at; got {most}.")
     scores: list[choosing.Score] = []
-    silent = quiet or as_json
     wanted = range(least, most + 1, step)
     interrupted = False
     with noting(silent) as notes, tqdm(total=len(wanted), desc="k", disable=silent or None, leave=False) as bar:
@@ -78,9 +83,11 @@ def choose_k(
         except KeyboardInterrupt:
             interrupted = True
     if interrupted:
+        done = f"{len(scores)} of {len(wanted)} numbers of clusters are done"
         if table is not None and scores:
             write_records(table, scores)
-        typer.echo(f"ksums: interrupted; {len(scores)} of {len(wanted)} numbers of clusters are done.", err=True)
+            done += f", and in {table}"
+        typer.echo(f"ksums: interrupted; {done}.", err=True)
         sys.exit(130)
     if table is not None:
         write_records(table, choice.scores)

@@ -12,10 +12,11 @@ from typing import Annotated, Any
 import typer
 from tqdm import tqdm
 
-from ksums.cli.files import PICTURES, TABLES, check_outputs, read, scaled, write_table
+from ksums.cli.files import PICTURES, TABLES, check_outputs, one_of, read, scaled, write_table
 from ksums.cli.notes import noting
 from ksums.cli.options import AsJson, Clusters, Columns, Data, Header, Metric, Quiet, Scale, Threads
 from ksums.interruption import whole_fits
+from ksums.parameters import check_parameters
 from ksums.typing import Matrix
 
 
@@ -51,16 +52,20 @@ def compare(
     check_outputs({"--table": (table, TABLES), "--plot": (plot, PICTURES)}, [data])
     names = [name.strip() for name in methods.split(",")]
     for name in names:
-        if name not in METHODS:
-            raise ValueError(f"--methods: there is no {name!r}; there are {', '.join(METHODS)}.")
+        one_of("--methods", name, METHODS)
     estimators = {
         name: [METHODS[name](n_clusters, metric, seed + at, n_threads=threads) for at in range(runs)] for name in names
     }
-    X, _ = scaled(read(data, columns, header).X, scale)
+    for several in estimators.values():
+        check_parameters(several[0])
     measured: dict[str, list[float]] = {}
     rows: list[dict[str, Any]] = []
     silent = quiet or as_json
     interrupted = False
+    with noting(silent) as notes:
+        X, _ = scaled(read(data, columns, header).X, scale)
+    if not silent:
+        notes.tell()
     with noting(silent) as notes, tqdm(total=len(names) * runs, disable=silent or None, leave=False) as bar:
         try:
             for name, several in estimators.items():

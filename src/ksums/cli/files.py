@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,9 @@ import numpy as np
 from scipy import sparse
 
 from ksums.io import Table, read_table, whole_or_not_at_all
+from ksums.io.files import SUFFIXES
 from ksums.io.separated import read_separated
+from ksums.saving import parts_of
 from ksums.typing import Matrix
 
 if TYPE_CHECKING:
@@ -24,6 +28,7 @@ TABLES = (".csv", ".parquet")
 LABELS = (".npy", *TABLES)
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
+_MOST_NAMED = 8  # columns that are named in a line
 _NEEDED = {
     ".parquet": ("pyarrow", "pyarrow"),
     **dict.fromkeys(PICTURES, ("matplotlib", "'ksums[plots]'")),
@@ -33,7 +38,7 @@ _NEEDED = {
 # ------------------------------------------------------------------------------------------ reading
 def read(
     data: str,
-    columns: str | None,
+    columns: list[str] | None,
     header: bool | None,
     if_named: Sequence[str] | None = None,
     width: int | None = None,
@@ -45,28 +50,59 @@ def read(
     return read_table(data, chosen, if_named=if_named, header=header, width=width)
 
 
-def chosen_columns(text: str) -> list[int | str]:
+def chosen_columns(texts: list[str]) -> list[int | str]:
     """Names and numbers with commas between them; a name with a comma stands in quotes."""
-    words = next(csv.reader([text], skipinitialspace=True), [])
-    return [int(word) if word.isdigit() else word for word in map(str.strip, words)]
+    words = [word.strip() for cells in csv.reader(texts, skipinitialspace=True) for word in cells]
+    if not any(words):
+        raise ValueError("--columns: no column is named; leave the option out to take all.")
+    return [int(word) if word.isdigit() else word for word in words]
 
 
-def read_for(model: Any, data: str, columns: str | None, header: bool | None) -> Table:
-    """Rows for a fitted model: of a file with names those columns that it knows, and never in another order."""
-    known = getattr(model, "feature_names_in_", None)
+def load_for(model: str, data: str, columns: list[str] | None, header: bool | None) -> tuple[Any, Table]:
+    """A model and rows for it: of a file with names those columns that it knows, and never in another order."""
+    from ksums import load
+
+    if Path(model).suffix.lower() in SUFFIXES and Path(model).exists():
+        raise ValueError(f"{model} is a file of rows, and no model of ksums: the model comes first, then the data.")
+    fitted = load(model)
+    known = getattr(fitted, "feature_names_in_", None)
     known = None if known is None else known.tolist()
-    table = read(data, columns, header, known, model.n_features_in_)
+    numbers = getattr(parts_of(fitted)[1], "column_numbers_", None)
+    if columns is None and numbers is not None:
+        columns = [str(number) for number in numbers]
+    table = read(data, columns, header, known, fitted.n_features_in_)
+    width, needed = table.X.shape[1], int(fitted.n_features_in_)
     if known is not None and table.columns is not None and table.columns != known:
         raise ValueError(
             f"--columns: the model was fitted to {','.join(known)}, in this order; got {','.join(table.columns)}."
         )
-    return table
+    if width != needed:
+        names = "" if known is None else f": {', '.join(known[:_MOST_NAMED])}{', …' * (needed > _MOST_NAMED)}"
+        raise ValueError(f"{data} has {width} columns; the model needs {needed}{names}.")
+    if known is not None and table.columns is None:
+        warnings.warn(f"{data} has no names; its columns are taken to be {', '.join(known[:_MOST_NAMED])}"
+                      f"{', …' * (needed > _MOST_NAMED)}, in this order.", stacklevel=2)  # fmt: skip
+    return fitted, table
 
 
-def remember_columns(estimator: Any, names: list[str] | None) -> None:
-    """Let a model know the names of the columns that it was fitted to, unless they are no names."""
+def remember_columns(estimator: Any, scaler: Any, table: Table, columns: list[str] | None) -> None:
+    """Let a model know the columns that it was fitted to: their names, if they have any, else the numbers chosen."""
+    names = table.columns
     if names is not None and len(set(names)) == len(names):
-        estimator.feature_names_in_ = np.array(names, object)
+        (estimator if scaler is None else scaler).feature_names_in_ = np.array(names, object)
+    elif names is None and columns is not None:
+        estimator.column_numbers_ = np.array(chosen_columns(columns), np.int64)
+
+
+def one_of(option: str, name: str, known: Iterable[str]) -> None:
+    """Refuse a name that is none, and say which one may be meant."""
+    names = list(known)
+    if name in names:
+        return
+    by_letters = {other.lower(): other for other in names}
+    near = get_close_matches(name.lower(), by_letters, 1, 0.5)
+    meant = f" Did you mean {by_letters[near[0]]!r}?" if near else ""
+    raise ValueError(f"{option}: there is no {name!r}.{meant} There are {', '.join(names)}.")
 
 
 def scaled(X: Matrix, wanted: bool) -> tuple[Matrix, StandardScaler | None]:

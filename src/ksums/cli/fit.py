@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import time
@@ -17,16 +18,18 @@ from ksums.cli.files import (
     TABLES,
     check_outputs,
     chosen_columns,
+    one_of,
     read,
     remember_columns,
     scaled,
     write_labels,
     write_records,
 )
-from ksums.cli.notes import Notes, noting
+from ksums.cli.notes import Notes, counted, noting
 from ksums.cli.options import AsJson, Clusters, Columns, Data, Header, Metric, Quiet, Scale, Seed, Threads
 from ksums.io import Table
 from ksums.io.table import places
+from ksums.parameters import check_parameters
 
 _MOST_NAMED = 8  # columns that are named before the work begins
 
@@ -40,6 +43,11 @@ def fit(
     objective: Annotated[str | None, typer.Option(help="distortion or pairwise (method ksums only).")] = None,
     metric: Metric = "l2",
     effort: Annotated[str | None, typer.Option(help="low, default, high, or seconds (method ksums only).")] = None,
+    n_init: Annotated[
+        int | None, typer.Option("--n-init", min=1, help="Runs from different starts, of which the best is kept.")
+    ] = None,
+    size_min: Annotated[float | None, typer.Option(help="Smallest size of a cluster (method ksums only).")] = None,
+    size_max: Annotated[float | None, typer.Option(help="Largest size of a cluster (method ksums only).")] = None,
     seed: Seed = 0,
     threads: Threads = None,
     columns: Columns = None,
@@ -65,26 +73,36 @@ def fit(
 
       cat rows.csv | ksums fit - -k 5 --labels labels.csv
     """
+    from sklearn.pipeline import make_pipeline
+
     from ksums import METHODS, save
 
     outputs = {"--labels": labels, "--model": model, "--history": history, "--report": report}
     suffixes = {"--labels": LABELS, "--history": TABLES, "--report": PAGES}
     check_outputs({option: (path, suffixes.get(option, ())) for option, path in outputs.items()}, [data])
-    if method not in METHODS:
-        raise ValueError(f"--method: there is no {method!r}; there are {', '.join(METHODS)}.")
-    more: dict[str, Any] = {"n_threads": threads}
-    given = {"objective": objective, "effort": None if effort is None else _effort(effort)}
-    for name, value in given.items():
-        if value is not None:
-            if method != "ksums":
-                raise ValueError(f"--{name} is for --method ksums; {method} has none.")
-            more[name] = value
-    estimator = METHODS[method](n_clusters, metric, seed, **more)
-    table, sample_weight = _read(data, columns, header, weights)
+    one_of("--method", method, METHODS)
+    given = {
+        "objective": objective,
+        "effort": None if effort is None else _effort(effort),
+        "n_init": n_init,
+        "size_min": size_min,
+        "size_max": size_max,
+    }
+    more = {name: value for name, value in given.items() if value is not None}
+    for name in more:
+        if name not in inspect.signature(METHODS[method].estimator).parameters or name in METHODS[method].given:
+            raise ValueError(f"--{name.replace('_', '-')} is not for --method {method}; it is for --method ksums.")
+    estimator = METHODS[method](n_clusters, metric, seed, n_threads=threads, **more)
+    check_parameters(estimator)
     silent = quiet or as_json
+    with noting(silent) as read_notes:
+        table, sample_weight = _read(data, columns, header, weights)
+        X, scaler = scaled(table.X, scale)
+    if X.shape[0] < n_clusters:
+        raise ValueError(f"-k: there are {counted(X.shape[0], 'row')} in {data}, too few for {n_clusters:,} clusters.")
     if not silent:
-        typer.echo(f"{_words_of(table)}, {_count(n_clusters, 'cluster')}: fitting", err=True)
-    X, scaler = scaled(table.X, scale)
+        read_notes.tell()
+        typer.echo(f"{_words_of(table)}, {counted(n_clusters, 'cluster')}: fitting", err=True)
     verbose = "verbose" in estimator.get_params() and not silent
     if verbose:
         estimator.set_params(verbose=1)
@@ -94,21 +112,18 @@ def fit(
     seconds = time.perf_counter() - began
     if verbose:
         estimator.set_params(verbose=0)
-    for step in (estimator, scaler):
-        if step is not None:
-            remember_columns(step, table.columns)
+    remember_columns(estimator, scaler, table, columns)
+    fitted = estimator if scaler is None else make_pipeline(scaler, estimator)
     if labels is not None:
         write_labels(labels, estimator.labels_)
     if model is not None:
-        from sklearn.pipeline import make_pipeline
-
-        save(estimator if scaler is None else make_pipeline(scaler, estimator), model)
+        save(fitted, model)
     if history is not None:
         write_records(history, estimator.history_)
     if report is not None:
         from ksums.report import write_report
 
-        write_report(report, estimator, X, names=table.rows)
+        write_report(report, fitted, table.X, names=table.rows, title=None if data == "-" else Path(data).name)
     facts = {
         "method": method,
         "n": X.shape[0],
@@ -124,7 +139,7 @@ def fit(
         "largest": float(estimator.sizes_.max()),
         "seconds": round(seconds, 3),
         "interrupted": notes.interrupted,
-        "warnings": notes.words,
+        "warnings": read_notes.words + notes.words,
         **{option.strip("-"): str(path) for option, path in outputs.items() if path is not None},
     }
     if as_json:
@@ -135,12 +150,14 @@ def fit(
         sys.exit(130)
 
 
-def _read(data: str, columns: str | None, header: bool | None, weights: str | None) -> tuple[Table, np.ndarray | None]:
+def _read(
+    data: str, columns: list[str] | None, header: bool | None, weights: str | None
+) -> tuple[Table, np.ndarray | None]:
     """The rows, and the weights out of one of their columns."""
     if weights is None:
         return read(data, columns, header), None
-    table = read(data, None if columns is None else f"{columns},{weights}", header)
-    (at,) = places(data, chosen_columns(weights), table.columns, table.X.shape[1]) if columns is None else (-1,)
+    table = read(data, None if columns is None else [*columns, weights], header)
+    (at,) = places(data, chosen_columns([weights]), table.columns, table.X.shape[1]) if columns is None else (-1,)
     others = [place for place in range(table.X.shape[1]) if place != at % table.X.shape[1]]
     if not others:
         raise ValueError(f"--weights: {weights} is the only column; there must be others to cluster by.")
@@ -157,26 +174,22 @@ def _effort(text: str) -> str | float:
         return text
 
 
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def _words_of(table: Table) -> str:
     names = "" if table.columns is None else f" ({', '.join(table.columns[:_MOST_NAMED])}"
     if names:
         names += ", …)" if len(table.columns or ()) > _MOST_NAMED else ")"
-    return f"{_count(table.X.shape[0], 'row')} of {_count(table.X.shape[1], 'column')}{names}"
+    return f"{counted(table.X.shape[0], 'row')} of {counted(table.X.shape[1], 'column')}{names}"
 
 
 def _tell(facts: dict[str, Any], notes: Notes, weights: str | None) -> None:
     notes.tell()
     of = "rows" if weights is None else "by weight"
     typer.echo(
-        f"{_count(facts['n'], 'row')} of {_count(facts['d'], 'column')}, {_count(facts['k'], 'cluster')} of "
+        f"{counted(facts['n'], 'row')} of {counted(facts['d'], 'column')}, {counted(facts['k'], 'cluster')} of "
         f"{facts['smallest']:,.6g} to {facts['largest']:,.6g} {of}"
     )
     typer.echo(f"distortion E_m {facts['distortion']:.6g}, pairwise E_s {facts['pairwise']:.6g} (lower is better)")
-    typer.echo(f"{facts['passes']} passes, {facts['seconds']:.2f} s")
+    typer.echo(f"{counted(facts['passes'], 'pass', 'passes')}, {facts['seconds']:.2f} s")
     for name in ("labels", "model", "history", "report"):
         if name in facts:
             typer.echo(f"{name}: {facts[name]}")

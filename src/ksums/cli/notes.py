@@ -12,6 +12,11 @@ import typer
 from ksums.interruption import FitInterrupted
 
 
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """So many of something, in words."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
 class Notes:
     """What was warned of, each only once."""
 

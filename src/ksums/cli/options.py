@@ -12,9 +12,9 @@ Clusters = Annotated[int, typer.Option("--n-clusters", "-k", help="Number of clu
 Metric = Annotated[str, typer.Option(help="l2 or cosine.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; all, if not given.")]
-Columns = Annotated[str | None, typer.Option(help="Columns to use, by name, or by number from 0: a,b,7.")]
+Columns = Annotated[list[str] | None, typer.Option(help="Columns to use, by name, or by number from 0: a,b,7.")]
 KnownColumns = Annotated[
-    str | None, typer.Option(help="Columns to use; those that the model knows by name, if not given.")
+    list[str] | None, typer.Option(help="Columns to use; those that the model knows by name, if not given.")
 ]
 Header = Annotated[
     bool | None,

@@ -9,8 +9,8 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from ksums.cli.files import LABELS, check_outputs, read_for, write_labels
-from ksums.cli.notes import noting
+from ksums.cli.files import LABELS, check_outputs, load_for, write_labels
+from ksums.cli.notes import counted, noting
 from ksums.cli.options import AsJson, Data, Header, KnownColumns, Model, Quiet
 
 
@@ -29,13 +29,10 @@ def predict(
 
       ksums predict survey.safetensors more.csv --labels labels.csv
     """
-    from ksums import load
-
     check_outputs({"--labels": (labels, LABELS)}, [model, data])
-    fitted = load(model)
-    X = read_for(fitted, data, columns, header).X
     with noting(quiet or as_json) as notes:
-        found = fitted.predict(X)
+        fitted, table = load_for(model, data, columns, header)
+        found = fitted.predict(X := table.X)
     write_labels(labels, found)
     used = len(np.unique(found))
     facts = {"n": X.shape[0], "d": X.shape[1], "clusters": used, "warnings": notes.words, "labels": str(labels)}
@@ -43,4 +40,4 @@ def predict(
         typer.echo(json.dumps(facts))
     elif not quiet:
         notes.tell()
-        typer.echo(f"{X.shape[0]:,} rows in {used:,} clusters; labels: {labels}")
+        typer.echo(f"{counted(X.shape[0], 'row')} in {counted(used, 'cluster')}; labels: {labels}")

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ksums.cli.files import PAGES, check_outputs, read_for
-from ksums.cli.notes import noting
+from ksums.cli.files import PAGES, check_outputs, load_for
+from ksums.cli.notes import counted, noting
 from ksums.cli.options import AsJson, Header, KnownColumns, Model, Quiet
 from ksums.io import read_lines
 
@@ -34,26 +34,25 @@ def report(
 
       ksums report words.safetensors glove.npy --names words.txt
     """
-    from sklearn.pipeline import Pipeline
-
-    from ksums import load
     from ksums.report import write_report
 
     check_outputs({"--out": (out, PAGES)}, [model, data, *(path for path in (names, features) if path is not None)])
     row_names = None if names is None else read_lines(names)
     column_names = None if features is None else read_lines(features)
-    fitted = load(model)
-    table = read_for(fitted, data, columns, header)
     with noting(quiet or as_json) as notes:
-        X = table.X
-        if isinstance(fitted, Pipeline):
-            X, fitted = fitted[:-1].transform(X), fitted[-1]
+        fitted, table = load_for(model, data, columns, header)
         found = write_report(
-            out, fitted, X, names=table.rows if row_names is None else row_names, features=column_names, title=title
+            out,
+            fitted,
+            table.X,
+            names=table.rows if row_names is None else row_names,
+            features=column_names,
+            title=title or (None if data == "-" else Path(data).name),
         )
     facts = {"clusters": len(found.clusters), "n": found.n, "points": len(found.point_rows), "out": str(out)}
     if as_json:
         typer.echo(json.dumps(facts))
     elif not quiet:
         notes.tell()
-        typer.echo(f"{len(found.clusters):,} clusters, {len(found.point_rows):,} of {found.n:,} rows in the map: {out}")
+        rows = f"{len(found.point_rows):,} of {found.n:,} rows in the map"
+        typer.echo(f"{counted(len(found.clusters), 'cluster')}, {rows}: {out}")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import sys
+import warnings
 import zlib
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import pairwise
 from pathlib import Path
 from typing import TextIO
 
@@ -18,6 +21,9 @@ from ksums.io.table import Table, places
 
 _SEPARATORS = (",", ";", "\t", "|")
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
+_OF_WINDOWS = "cp1252"
+_PIECE = 1 << 20
+_YEARS = range(1900, 2101)
 
 
 def read_separated(
@@ -31,28 +37,55 @@ def read_separated(
     """Numbers (n, d) of a text; of what comes in at standard input, if there is no path. See ``read_table``."""
     name = "standard input" if path is None else str(path)
     try:
-        with _opened(path) as lines:
-            return _table(_Lines(lines), name, separator, columns, if_named, header)
-    except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
+        encoding = "utf-8" if path is None else _encoding(path)
+        with _opened(path, encoding) as lines:
+            table = _table(_Lines(lines), name, separator, columns, if_named, header)
+    except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeError) as error:
         raise ValueError(f"{name} is cut off, or no text of columns: {error}.") from error
+    if encoding == _OF_WINDOWS:
+        warnings.warn(f"{name} is not in UTF-8; it was read as {encoding}, the usual one of Windows.", stacklevel=3)
+    return table
 
 
-def _opened(path: Path | None) -> AbstractContextManager[TextIO]:
+def _opened(path: Path | None, encoding: str) -> AbstractContextManager[TextIO]:
     if path is None:
         return nullcontext(sys.stdin)
     if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8")
-    return path.open(encoding="utf-8")
+        return gzip.open(path, "rt", encoding=encoding)
+    return path.open(encoding=encoding)
+
+
+def _encoding(path: Path) -> str:
+    """UTF-8 unless it is not; UTF-16 if it begins so; else that of Windows, if there is nothing but text."""
+    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+        begun = file.read(2)
+        if begun in (b"\xff\xfe", b"\xfe\xff"):
+            return "utf-16"
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        while piece := begun or file.read(_PIECE):
+            begun = b""
+            try:
+                decoder.decode(piece)
+            except UnicodeDecodeError:
+                if b"\x00" in piece:
+                    raise
+                return _OF_WINDOWS
+    return "utf-8"
 
 
 class _Lines:
-    """The lines that are not blank, one after the other, and where it is. Lines can be put back."""
+    """The lines that are not blank, one after the other, and where it is. Lines can be put back.
+
+    Lines of empty cells are left out like blank ones: a spreadsheet may have a tail of them.
+    """
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines, self._read, self._waiting = iter(lines), 0, deque[tuple[int, str]]()
         self.number, self.line = 0, ""
         self.blank: int | None = None
-        """The last line before this one, if it was blank."""
+        """The last line before this one, if it was blank,"""
+        self.hollow = False
+        """and whether it had cells, all empty."""
 
     def __iter__(self) -> _Lines:
         return self
@@ -64,10 +97,10 @@ class _Lines:
         self.blank = None
         for line in self._lines:
             self._read += 1
-            if line.strip(" \r\n"):
+            if line.strip(' \r\n"' + "".join(_SEPARATORS)):
                 self.number, self.line = self._read, line
                 return line
-            self.blank = self._read
+            self.blank, self.hollow = self._read, bool(line.strip(" \r\n"))
         raise StopIteration
 
     def put_back(self, *lines: tuple[int, str]) -> None:
@@ -79,6 +112,7 @@ class _Rows:
 
     def __init__(self, lines: _Lines, name: str, separator: str, width: int) -> None:
         self.lines, self.name, self.separator, self.width = lines, name, separator, width
+        self.decimal_comma = separator == ";"  # where a comma separates decimals, it cannot separate columns
 
     def __iter__(self) -> _Rows:
         return self
@@ -86,13 +120,13 @@ class _Rows:
     def __next__(self) -> str:
         line = next(self.lines)
         at = self.lines.number
-        if self.width == 1 and self.lines.blank is not None:
+        if self.lines.blank is not None and (self.width == 1 or self.lines.hollow):
             raise ValueError(f"{self.name}, line {self.lines.blank} is empty: fill it in, or leave it out.")
         if line.count(self.separator) != self.width - 1:
             count = len(_cells(line, self.separator))
             if count != self.width:
                 raise ValueError(f"{self.name}, line {at} has {count} cells; the lines before it have {self.width}.")
-        return line
+        return line.replace(",", ".") if self.decimal_comma else line
 
 
 def _table(
@@ -106,10 +140,12 @@ def _table(
     first = next(lines, "").removeprefix("\ufeff")  # Excel begins its files with this sign
     if not first:
         raise ValueError(f"{name} is empty.")
+    if first.lower().startswith("sep=") and len(first.strip()) == 5:  # Excel's way to say it
+        separator, first = first.strip()[-1], next(lines, "")
     place = lines.number
-    separator = _separator(first, separator)
-    cells = _cells(first, separator)
     second = next(lines, None)
+    separator = _separator(separator, first, second)
+    cells = _cells(first, separator)
     below = None if second is None else _cells(second, separator)
     names = cells if (_are_names(cells, below) if header is None else header) else None
     if second is not None:
@@ -122,6 +158,9 @@ def _table(
         raise ValueError(f"{name}: its first line has {len(names)} names, the next line {len(below)} cells.")
     if columns is None and names is not None:
         columns = if_named
+    if columns is None and names is not None and below is not None:
+        unused = [at for at, pair in enumerate(zip(names, below, strict=True)) if pair == ("", "")]
+        columns = [at for at in range(len(names)) if at not in unused] if unused else None
     chosen = None if columns is None else places(name, columns, names, len(cells))
     rows = _Rows(lines, name, separator, len(cells))
     try:
@@ -130,6 +169,9 @@ def _table(
         raise _better(error, lines, name, separator, names, chosen) from error
     if names is not None and chosen is not None:
         names = [names[place] for place in chosen]
+    if names is not None and columns is None and names[0] == "" and np.array_equal(X[:, 0], np.arange(len(X))):
+        warnings.warn(f"{name}: the first column has no name and counts the rows; it is left out.", stacklevel=4)
+        X, names = X[:, 1:], names[1:]
     return Table(_narrow(X), names)
 
 
@@ -137,19 +179,38 @@ def _cells(line: str, separator: str) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=separator))]
 
 
-def _separator(line: str, usual: str) -> str:
-    """The usual one if there is any in the line, else the one that makes most cells of it."""
-    if len(_cells(line, usual)) > 1:
-        return usual
-    return max((usual, *_SEPARATORS), key=lambda separator: len(_cells(line, separator)))
+def _separator(usual: str, first: str, second: str | None) -> str:
+    """The one that makes as many cells of both lines and numbers of most of these; of equals the usual one."""
+
+    def merits(separator: str) -> tuple[bool, bool, float, bool]:
+        cells, below = _cells(first, separator), _cells(first if second is None else second, separator)
+        numbers = [_is_number(cell.replace(",", ".", 1) if separator == ";" else cell) for cell in below]
+        return len(cells) > 1, len(cells) == len(below), sum(numbers) / len(numbers), separator == usual
+
+    return max((usual, *_SEPARATORS), key=merits)
 
 
 def _are_names(first: list[str], second: list[str] | None) -> bool:
-    """Words above numbers are names; words above words may be a column of words, and tell nothing."""
+    """Words above numbers are names; words above words may be a column of words, and tell nothing.
+
+    Numbers are names, too, if they are years one after the other, or count the columns from 0 above decimals.
+    """
+    if second is not None and ((_are_years(first) and not _are_years(second)) or _are_places(first, second)):
+        return True
     words = [_is_word(cell) for cell in first]
     if second is None or len(second) != len(first):
         return any(words)
     return all(words) or any(word and not _is_word(below) for word, below in zip(words, second, strict=True))
+
+
+def _are_years(cells: list[str]) -> bool:
+    years = [int(cell) for cell in cells if cell.isdigit() and int(cell) in _YEARS]
+    return len(years) == len(cells) > 1 and all(after == before + 1 for before, after in pairwise(years))
+
+
+def _are_places(cells: list[str], below: list[str]) -> bool:
+    counted = cells == [str(at) for at in range(len(cells))] and len(cells) > 2
+    return counted and not all(cell.isdigit() for cell in below)
 
 
 def _is_word(cell: str) -> bool:
@@ -171,15 +232,16 @@ def _better(
     cells = _cells(lines.line.removeprefix("\ufeff"), separator)
     for place in chosen if chosen is not None else range(len(cells)):
         cell = cells[place] if place < len(cells) else ""
-        if _is_number(cell):
+        if _is_number(cell.replace(",", ".") if separator == ";" else cell):
             continue
         where = f"{name}, line {lines.number}, column {place if names is None else repr(names[place])}"
         if cell.lower() in _MISSING:
             got = f"holds {cell!r}" if cell else "is empty"
             return ValueError(f"{where} {got}: fill it in, or leave the row out.")
-        if separator != "," and _is_number(cell.replace(",", ".", 1)):
-            return ValueError(f"{where}: {cell!r} has a comma for a point; numbers like {cell.replace(',', '.', 1)}.")
-        return ValueError(f"{where}: {cell!r} is no number. Choose the columns that are numbers.")
+        if _is_number(cell.replace(",", "")):
+            return ValueError(f"{where}: {cell!r} is no number here: write it without a comma.")
+        title = " Or is this line a title, or one of names?" if lines.number == 1 else ""
+        return ValueError(f"{where}: {cell!r} is no number. Choose the columns that are numbers.{title}")
     return ValueError(f"{name}: {str(error).rstrip('.')}.") if name not in str(error) else error
 
 

@@ -34,6 +34,9 @@ def places(name: str, columns: Sequence[int | str], names: Sequence[str] | None,
         else:
             known = "they have no names, only" if names is None else f"its columns are {_some(names)}, or"
             raise ValueError(f"{name} has no column {column!r}; {known} the numbers 0 to {count - 1}.")
+    twice = [column for column, count in Counter(found).items() if count > 1]
+    if twice:
+        raise ValueError(f"column {twice[0] if names is None else repr(names[twice[0]])} of {name} is asked for twice.")
     return found
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ksums.metrics import sq_distances, unit_rows
 from ksums.plots import plane, some_rows
+from ksums.saving import as_seen, parts_of
 from ksums.typing import Matrix
 from ksums.validation import as_matrix
 
@@ -21,6 +22,7 @@ _NEAREST = 3  # clusters, and rows at the centre and at the edge, that are named
 _WORDS = 6  # terms or features
 _MOST_CLUSTERS = 500  # that are described, the largest ones
 _MOST_POINTS = 6_000  # in the map
+_MOST_MEANS = 30  # columns whose means are shown
 _WORTH_A_WORD = 0.1  # standard deviations between the mean of a cluster and that of all
 _SAME = 1e-3  # relative difference of E_m, for the same rows may have been written in another precision
 
@@ -49,6 +51,17 @@ class Description:
 
     n: int
     d: int
+    features: list[str]
+    """Names of the columns."""
+    weighted: bool
+    """Whether sizes are sums of weights, or of samples that count less and less, instead of numbers of rows."""
+    without_direction: int
+    """Rows of zeros, which under cosine belong nowhere."""
+    means: np.ndarray | None
+    """(k, d) Means of the columns in each described cluster, before they were scaled; not of sparse rows, many columns,
+    or under cosine."""
+    overall: np.ndarray | None
+    """(d,) The same for all rows."""
     clusters: list[ClusterFacts]
     left_out: int
     """Clusters that are not described, for there are too many."""
@@ -67,14 +80,15 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
 
     Parameters
     ----------
-    model : fitted model
+    model : fitted model, or a pipeline of a StandardScaler and one
     X : array-like or CSR array of shape (n, d)
-        The rows it was fitted to.
+        The rows it was fitted to; those that a pipeline was fitted to, not scaled.
     features : sequence of str, default=None
         Names of the columns: terms, or features. Those that the model knows, if None; else their numbers.
     random_state : int, default=0
         For the choice of the points in the map.
     """
+    scaler, model = parts_of(model)
     check_is_fitted(model)
     X = as_matrix("a report", X)
     labels, (n, d) = np.asarray(model.labels_), X.shape
@@ -82,15 +96,21 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
         raise ValueError(
             f"the model is of {len(labels)} rows of {model.n_features_in_} columns; the data has {n} rows of {d}."
         )
+    X = as_seen(scaler, X)
     if features is None:
-        features = list(getattr(model, "feature_names_in_", [f"column {t}" for t in range(d)]))
+        numbers = getattr(model, "column_numbers_", range(d))
+        features = getattr(scaler or model, "feature_names_in_", [f"column {t}" for t in numbers])
+    features = [str(name) for name in features]
     if len(features) != d:
         raise ValueError(f"there are {d} columns, but {len(features)} names of them.")
     sizes = np.asarray(model.sizes_, np.float64)[:, None]
     centres = np.divide(model.composites_, sizes, out=np.full(model.composites_.shape, np.nan), where=sizes > 0)
-    distances = _distances(X, centres, labels, model.metric)
-    _check_that_it_is_the_data(model, distances)
+    distances, has_direction = _distances(X, centres, labels, model.metric)
+    weighted = float(sizes.sum()) != n
+    if not weighted:
+        _check_that_it_is_the_data(model, distances)
     order = np.lexsort((distances, labels))
+    order = order[has_direction[order]]
     stops = np.searchsorted(labels[order], np.arange(len(centres)), side="right")
     starts = np.searchsorted(labels[order], np.arange(len(centres)), side="left")
     by_size = np.argsort(-np.asarray(model.sizes_, np.float64), kind="stable")[:_MOST_CLUSTERS]
@@ -113,13 +133,30 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
         )
     chosen = some_rows(n, _MOST_POINTS, random_state)
     points, shares = plane(X, chosen, model.metric, random_state)
-    return Description(n, d, clusters, len(centres) - len(by_size), points, shares, chosen, labels[chosen])
+    shown, overall = None, None
+    if model.metric == "l2" and not sparse.issparse(X) and d <= _MOST_MEANS:
+        both = np.vstack([centres[np.sort(by_size)], means])
+        both = both if scaler is None else scaler.inverse_transform(both)
+        shown, overall = both[:-1], both[-1]
+    return Description(
+        n=n,
+        d=d,
+        features=features,
+        weighted=weighted,
+        without_direction=int(n - has_direction.sum()),
+        means=shown,
+        overall=overall,
+        clusters=clusters,
+        left_out=len(centres) - len(by_size),
+        points=points,
+        shares=shares,
+        point_rows=chosen,
+        point_labels=labels[chosen],
+    )
 
 
 def _check_that_it_is_the_data(model: Any, distances: np.ndarray) -> None:
     """Refuse other rows of the same shape, or the same in another order: E_m of these labels would be another."""
-    if float(np.sum(model.sizes_)) != len(distances):
-        return  # weights, or a stream that forgets: E_m is of other sums
     found, expected = float(distances.mean()), float(model.distortion_)
     if abs(found - expected) > _SAME * max(found, expected):
         raise ValueError(
@@ -135,12 +172,14 @@ def _blocks(X: Matrix, metric: str) -> Iterator[tuple[slice, Matrix]]:
         yield part, unit_rows(X[part]) if metric == "cosine" else X[part].astype(np.float64)
 
 
-def _distances(X: Matrix, centres: np.ndarray, labels: np.ndarray, metric: str) -> np.ndarray:
-    """(n,) Squared distance of each row to the centre of its cluster."""
-    found = np.empty(len(labels))
+def _distances(X: Matrix, centres: np.ndarray, labels: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) Squared distance of each row to the centre of its cluster, and (n,) whether it has a direction."""
+    found, has_direction = np.empty(len(labels)), np.ones(len(labels), bool)
     for part, rows in _blocks(X, metric):
         found[part] = sq_distances(rows, centres, labels[part])
-    return found
+        if metric == "cosine":
+            has_direction[part] = np.asarray(abs(rows).sum(axis=1)).ravel() > 0
+    return found, has_direction
 
 
 def _nearest(centres: np.ndarray, wanted: np.ndarray) -> dict[int, list[tuple[int, float]]]:

@@ -16,6 +16,7 @@ import numpy as np
 from ksums.history import PassRecord
 from ksums.io import whole_or_not_at_all
 from ksums.report.describe import ClusterFacts, Description, describe
+from ksums.saving import parts_of
 from ksums.typing import Matrix
 
 _LONGEST_NAME = 80  # letters of a row's name
@@ -38,7 +39,7 @@ class Page:
         )
 
     def __repr__(self) -> str:
-        return f"<Page: {len(self.description.clusters):,} clusters of {self.description.n:,} rows>"
+        return f"<Page: {len(self.description.clusters):,} clusters, {self.description.n:,} rows>"
 
 
 def show_report(
@@ -54,9 +55,9 @@ def show_report(
 
     Parameters
     ----------
-    model : fitted model
+    model : fitted model, or a pipeline of a StandardScaler and one
     X : array-like or CSR array of shape (n, d)
-        The rows it was fitted to.
+        The rows it was fitted to; those that a pipeline was fitted to, not scaled.
     names : sequence of str, default=None
         A name for each row.
     features : sequence of str, default=None
@@ -68,7 +69,9 @@ def show_report(
     found = describe(model, X, features, random_state)
     if names is not None and len(names) != found.n:
         raise ValueError(f"there are {found.n} rows, but {len(names)} names of them.")
-    return Page(_page(title or f"{len(model.sizes_):,} clusters of {found.n:,} rows", model, found, names), found)
+    scaler, inner = parts_of(model)
+    title = title or f"{len(inner.sizes_):,} clusters, {found.n:,} rows"
+    return Page(_page(title, inner, found, names, scaler is not None), found)
 
 
 def write_report(path: str | Path, model: Any, X: Matrix, **more: Any) -> Description:
@@ -87,13 +90,20 @@ def write_report(path: str | Path, model: Any, X: Matrix, **more: Any) -> Descri
     return page.description
 
 
-def _page(title: str, model: Any, found: Description, names: Sequence[str] | None) -> str:
+def _page(title: str, model: Any, found: Description, names: Sequence[str] | None, scaled: bool) -> str:
     assets = files("ksums.report")
     style, script = ((assets / name).read_text("utf-8") for name in ("page.css", "page.js"))
     shown = (
         "" if len(found.point_rows) == found.n else f"{len(found.point_rows):,} of {found.n:,} rows, drawn at random. "
     )
     left_out = f" The {found.left_out:,} smallest clusters are left out." if found.left_out else ""
+    remarks = [
+        "Sizes are sums of weights; spread is of the rows, each counted once." if found.weighted else "",
+        "Columns were scaled to mean 0 and standard deviation 1: distances are in these units." if scaled else "",
+        f"{found.without_direction:,} rows of zeros have no direction; they are in no list."
+        * bool(found.without_direction),
+    ]
+    share = float(np.sum(model.sizes_)) / 100
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>
@@ -113,10 +123,11 @@ cluster in the table to see it alone.</p>
 <h2>Clusters</h2>
 <div class="wide"><table id="clusters"><caption>A click on the head of a column sorts by it.</caption>
 <thead><tr>{_head()}</tr></thead><tbody>
-{"".join(_row(cluster, names) for cluster in found.clusters)}</tbody></table></div>
+{"".join(_row(cluster, names, share) for cluster in found.clusters)}</tbody></table></div>
 <p class="note">Spread: root of the mean squared distance to the centre. Nearest: other clusters, with the distance
 between the centres. Special: what sets a cluster apart from all rows; for numbers in standard deviations from their
-mean, for terms their weight.{left_out}</p>
+mean, for terms their weight. Rows count from 0.{left_out} {" ".join(remark for remark in remarks if remark)}</p>
+{_means(found)}
 <p class="note">Made by ksums {version("ksums")}.</p>
 </main>
 <script type="application/json" id="data">{_data(found, names)}</script>
@@ -142,7 +153,7 @@ def _facts(model: Any, found: Description) -> str:
         "seconds": f"{last:.2f}",
         "ran to its end": "yes" if getattr(model, "converged_", True) else "no",
         "seed": str(given.get("random_state")),
-        "other parameters": ", ".join(f"{name}={_short(value)}" for name, value in other.items()) or "as usual",
+        "other parameters": ", ".join(f"{name}={_short(value)}" for name, value in other.items()) or "defaults",
     }
     return "".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(str(v))}</dd></div>" for k, v in facts.items())
 
@@ -158,6 +169,7 @@ def _curve(records: list[PassRecord]) -> str:
         return ""
     low, high = min(values), max(values)
     span = high - low or 1.0
+    digits = ".4g" if f"{low:.4g}" != f"{high:.4g}" else ".7g"
     right, bottom = _WIDTH - 10, _HEIGHT - 24
     step = (right - _EDGE) / max(1, len(values) - 1)
     points = " ".join(
@@ -167,7 +179,7 @@ def _curve(records: list[PassRecord]) -> str:
     return _svg(
         label,
         f'<polyline class="line" points="{points}"/>'
-        f'<text x="2" y="18">{high:.4g}</text><text x="2" y="{bottom}">{low:.4g}</text>'
+        f'<text x="2" y="18">{high:{digits}}</text><text x="2" y="{bottom}">{low:{digits}}</text>'
         f'<text x="{_EDGE}" y="{_HEIGHT - 6}">1</text>'
         f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">{len(values)} (pass, or part of the search)</text>',
     )
@@ -203,7 +215,7 @@ def _head() -> str:
     return "".join(f'<th scope="col"><button type="button">{name}</button></th>' for name in _COLUMNS)
 
 
-def _row(cluster: ClusterFacts, names: Sequence[str] | None) -> str:
+def _row(cluster: ClusterFacts, names: Sequence[str] | None, share: float) -> str:
     def rows(ids: list[int]) -> str:
         return "".join(f'<span class="row">{html.escape(_name(i, names))}</span>' for i in ids)
 
@@ -212,7 +224,7 @@ def _row(cluster: ClusterFacts, names: Sequence[str] | None) -> str:
     cells = (
         f'<td class="number" data-value="{cluster.index}"><button type="button" class="pick" aria-pressed="false">'
         f'<span class="dot" data-cluster="{cluster.index}"></span>{cluster.index}</button></td>',
-        f'<td class="number" data-value="{cluster.size}">{cluster.size:,.6g}</td>',
+        f'<td class="number" data-value="{cluster.size}">{cluster.size:,.6g} ({cluster.size / share:.1f}%)</td>',
         f'<td class="number" data-value="{np.nan_to_num(cluster.spread, nan=-1.0)}">{cluster.spread:.4g}</td>',
         f"<td>{nearest}</td>",
         f"<td>{special}</td>",
@@ -220,6 +232,23 @@ def _row(cluster: ClusterFacts, names: Sequence[str] | None) -> str:
         f"<td>{rows(cluster.distant)}</td>",
     )
     return f'<tr data-cluster="{cluster.index}">{"".join(cells)}</tr>\n'
+
+
+def _means(found: Description) -> str:
+    """A table of the columns' means, cluster by cluster, in the units of the data."""
+    if found.means is None or found.overall is None:
+        return ""
+    head = "".join(f'<th scope="col">{html.escape(name[:_LONGEST_NAME])}</th>' for name in ("cluster", *found.features))
+    lines = [(str(cluster.index), values) for cluster, values in zip(found.clusters, found.means, strict=True)]
+    body = "".join(
+        f'<tr><th scope="row">{name}</th>{"".join(f"<td class=number>{value:,.4g}</td>" for value in values)}</tr>\n'
+        for name, values in [*lines, ("all", found.overall)]
+    )
+    return (
+        "<h2>Means</h2>\n"
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
+        '<p class="note">Mean of each column in each cluster, in the units of the data.</p>'
+    )
 
 
 def _together(items: Iterable[str]) -> str:
