@@ -241,3 +241,22 @@ def test_magnitudes_that_float32_cannot_square(scale, rng):
     assert np.isfinite(model.cluster_centers_).all()
     assert model.inertia_ == pytest.approx(ordinary.inertia_, rel=0.05)
     assert len(set(model.predict(X))) == 20
+
+
+def test_much_effort_is_several_starts_where_there_is_no_search(rng):
+    """Three topics without a common word: one start in ten or so merges two of them for good."""
+    counts = np.zeros((300, 30))
+    for i, words in enumerate(rng.integers(0, 10, (300, 3))):
+        counts[i, i % 3 * 10 + words] = 1
+    X = sparse.csr_array(counts)
+    best = [KSums(3, metric="cosine", effort="high", random_state=seed).fit(X).distortion_ for seed in range(12)]
+    assert max(best) == pytest.approx(min(best))
+    for model, rows, runs in (
+        (KSums(3, metric="cosine", effort="high"), counts, 4),
+        (KSums(3, effort="high"), X, 4),
+        (KSums(3, effort="high"), counts, 1),
+        (KSums(3, metric="cosine"), counts, 1),
+        (KSums(3, metric="cosine", effort="high", n_init=6), counts, 6),
+        (KSums(3, metric="cosine", effort="high", init=counts[:3]), counts, 1),
+    ):
+        assert model._runs(rows) == runs

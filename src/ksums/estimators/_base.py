@@ -121,7 +121,7 @@ class Clusterer(CallbackSupportMixin, Centred):
         """Refuse parameters that do not suit the data; gives the start, as checked."""
         return getattr(self, "init", "random-labels")
 
-    def _runs(self) -> int:
+    def _runs(self, X: Matrix) -> int:
         """Number of runs of which the best is kept."""
         return int(self.n_init)
 
@@ -164,7 +164,7 @@ class Clusterer(CallbackSupportMixin, Centred):
         def attributes_of(run: Run) -> dict[str, Any]:
             return self._attributes_of(X, weights, run)
 
-        runs, records = self._runs(), self._records()
+        runs, records = self._runs(X), self._records()
         context = self._context(protocol, runs if runs > 1 else records)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         with (

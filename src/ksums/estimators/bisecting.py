@@ -31,7 +31,7 @@ class Bisecting(Clusterer):
         return 0
 
     # ---------------------------------------------------------------------------------------- fitting
-    def _runs(self) -> int:
+    def _runs(self, X: Matrix) -> int:
         return 1  # n_init is the number of tries for each split
 
     def _records(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from ksums import validation
 from ksums.annealing import Annealed
@@ -17,6 +18,7 @@ from ksums.rows import Rows, rows_and_centres
 from ksums.size_limits import limits_for
 from ksums.typing import Matrix
 
+_STARTS = 4  # with much effort, where there is no search
 _COPIED_BYTES = 256 << 20  # of the search, if it was not asked for: a copy of the rows,
 _BYTES_BESIDE = 48  # and, for each of them, weight, labels, lists and log
 _TOL = 1e-5  # for rules that may go on for ever
@@ -79,12 +81,13 @@ class KSums(Clusterer):
 
     effort : {"low", "default", "high"} or float, default="default"
         How much annealing and search there is; with the engine ``"neighbors"``, how much annealing and how long the
-        lists. Levels are amounts of work, so that a fit is the same each time. A number is a time in seconds, which
-        the search, or longer lists, make use of (without either the fit may end before): then the result depends on
-        the machine.
+        lists. Where there is no search (under cosine, for sparse rows, for ``"pairwise"``), ``"high"`` makes four runs
+        at least, up to k = 500. Levels are amounts of work, so that a fit is the same each time. A number is a time in
+        seconds, which the search, or longer lists, make use of (without either the fit may end before): then the
+        result depends on the machine.
 
     n_init : int, default=1
-        Number of runs from different starts; the one with the lowest objective is kept.
+        Number of runs from different starts; the one with the lowest objective is kept. See ``effort``.
 
     max_iter : int, default=300
         Most passes over the data in a run. Annealing takes no more than two fifths of them, unless told how many.
@@ -266,6 +269,14 @@ class KSums(Clusterer):
         """Whether the search may have its copy of the rows."""
         size = len(rows.pulling) * (rows.d * rows.dtype.itemsize + _BYTES_BESIDE)
         return not rows.is_sparse and (self.refine == "merge-split" or size <= _COPIED_BYTES)
+
+    def _runs(self, X: Matrix) -> int:
+        """Where no search can mend a bad start, much effort is several starts."""
+        search = self._searches() and not sparse.issparse(X)
+        lists = self.engine == "neighbors" or int(self.n_clusters) >= _SOME_CLUSTERS
+        if self.effort != "high" or self._annealed() is None or search or lists or not isinstance(self.init, str):
+            return int(self.n_init)
+        return max(int(self.n_init), _STARTS)
 
     def _records(self) -> int:
         return most_records(int(self.max_iter), self._searches(), self.polish is not None)

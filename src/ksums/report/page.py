@@ -121,7 +121,7 @@ def _page(title: str, model: Any, found: Description, names: Sequence[str] | Non
 variance: what is far apart here is far apart, what is close need not be. Point at a row to see what it is; choose a
 cluster in the table to see it alone.</p>
 <h2>Clusters</h2>
-<div class="wide"><table id="clusters"><caption>A click on the head of a column sorts by it.</caption>
+<div class="wide"><table id="clusters"><caption>A click on the header of a column sorts by it.</caption>
 <thead><tr>{_head()}</tr></thead><tbody>
 {"".join(_row(cluster, names, share) for cluster in found.clusters)}</tbody></table></div>
 <p class="note">Spread: root of the mean squared distance to the centre. Nearest: other clusters, with the distance
@@ -246,7 +246,7 @@ def _means(found: Description) -> str:
     )
     return (
         "<h2>Means</h2>\n"
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
+        f'<div class="wide"><table id="means"><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
         '<p class="note">Mean of each column in each cluster, in the units of the data.</p>'
     )
 
