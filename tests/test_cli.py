@@ -177,6 +177,11 @@ def test_columns_chosen_by_number_are_remembered(folder, blobs):
     assert done(folder, "predict", "m", "rows.npy", "--labels", "p.npy")[0::2] == (0, "")
     np.testing.assert_array_equal(np.load(folder / "p.npy"), expected)
     assert "column 4" in (folder / "r.html").read_text()
+    assert done(folder, "fit", "rows.npy", "-k", 3, "--weights", 0, "--model", "w", "-q")[0] == 2  # below 0
+    np.save(folder / "weighted.npy", np.abs(blobs))
+    assert done(folder, "fit", "weighted.npy", "-k", 3, "--weights", 2, "--model", "w", "-q")[0] == 0
+    assert library.load(folder / "w").column_numbers_.tolist() == [0, 1, 3, 4, 5]
+    assert done(folder, "predict", "w", "weighted.npy", "--labels", "p.npy")[0::2] == (0, "")
     np.save(folder / "narrow.npy", blobs[:, :1])
     assert "narrow.npy has no column 4" in done(folder, "predict", "m", "narrow.npy", "--labels", "p.npy")[2]
     assert done(folder, "fit", "rows.npy", "-k", 3, "--model", "m", "-q")[0] == 0

@@ -18,6 +18,7 @@ from scipy import sparse
 from ksums.io import Table, read_table, whole_or_not_at_all
 from ksums.io.files import SUFFIXES
 from ksums.io.separated import read_separated
+from ksums.io.table import in_words
 from ksums.saving import parts_of
 from ksums.typing import Matrix
 
@@ -28,7 +29,6 @@ TABLES = (".csv", ".parquet")
 LABELS = (".npy", *TABLES)
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
-_MOST_NAMED = 8  # columns that are named in a line
 _NEEDED = {
     ".parquet": ("pyarrow", "pyarrow"),
     **dict.fromkeys(PICTURES, ("matplotlib", "'ksums[plots]'")),
@@ -77,21 +77,20 @@ def load_for(model: str, data: str, columns: list[str] | None, header: bool | No
             f"--columns: the model was fitted to {','.join(known)}, in this order; got {','.join(table.columns)}."
         )
     if width != needed:
-        names = "" if known is None else f": {', '.join(known[:_MOST_NAMED])}{', …' * (needed > _MOST_NAMED)}"
+        names = "" if known is None else f": {in_words(known)}"
         raise ValueError(f"{data} has {width} columns; the model needs {needed}{names}.")
     if known is not None and table.columns is None:
-        warnings.warn(f"{data} has no names; its columns are taken to be {', '.join(known[:_MOST_NAMED])}"
-                      f"{', …' * (needed > _MOST_NAMED)}, in this order.", stacklevel=2)  # fmt: skip
+        words = f"{data} has no names; its columns are taken to be {in_words(known)}, in this order."
+        warnings.warn(words, stacklevel=2)
     return fitted, table
 
 
-def remember_columns(estimator: Any, scaler: Any, table: Table, columns: list[str] | None) -> None:
+def remember_columns(estimator: Any, scaler: Any, names: list[str] | None, numbers: list[int] | None) -> None:
     """Let a model know the columns that it was fitted to: their names, if they have any, else the numbers chosen."""
-    names = table.columns
     if names is not None and len(set(names)) == len(names):
         (estimator if scaler is None else scaler).feature_names_in_ = np.array(names, object)
-    elif names is None and columns is not None:
-        estimator.column_numbers_ = np.array(chosen_columns(columns), np.int64)
+    elif names is None and numbers is not None:
+        estimator.column_numbers_ = np.array(numbers, np.int64)
 
 
 def one_of(option: str, name: str, known: Iterable[str]) -> None:

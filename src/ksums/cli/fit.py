@@ -28,10 +28,8 @@ from ksums.cli.files import (
 from ksums.cli.notes import Notes, counted, noting
 from ksums.cli.options import AsJson, Clusters, Columns, Data, Header, Metric, Quiet, Scale, Seed, Threads
 from ksums.io import Table
-from ksums.io.table import places
+from ksums.io.table import in_words, places
 from ksums.parameters import check_parameters
-
-_MOST_NAMED = 8  # columns that are named before the work begins
 
 
 def fit(
@@ -96,7 +94,7 @@ def fit(
     check_parameters(estimator)
     silent = quiet or as_json
     with noting(silent) as read_notes:
-        table, sample_weight = _read(data, columns, header, weights)
+        table, numbers, sample_weight = _read(data, columns, header, weights)
         X, scaler = scaled(table.X, scale)
     if X.shape[0] < n_clusters:
         raise ValueError(f"-k: there are {counted(X.shape[0], 'row')} in {data}, too few for {n_clusters:,} clusters.")
@@ -112,7 +110,7 @@ def fit(
     seconds = time.perf_counter() - began
     if verbose:
         estimator.set_params(verbose=0)
-    remember_columns(estimator, scaler, table, columns)
+    remember_columns(estimator, scaler, table.columns, numbers)
     fitted = estimator if scaler is None else make_pipeline(scaler, estimator)
     if labels is not None:
         write_labels(labels, estimator.labels_)
@@ -152,19 +150,29 @@ def fit(
 
 def _read(
     data: str, columns: list[str] | None, header: bool | None, weights: str | None
-) -> tuple[Table, np.ndarray | None]:
-    """The rows, and the weights out of one of their columns."""
+) -> tuple[Table, list[int] | None, np.ndarray | None]:
+    """The rows, the numbers of their columns if there was a choice, and the weights, which are one of the columns."""
     if weights is None:
-        return read(data, columns, header), None
+        table = read(data, columns, header)
+        return table, _numbers(columns, table), None
     table = read(data, None if columns is None else [*columns, weights], header)
-    (at,) = places(data, chosen_columns([weights]), table.columns, table.X.shape[1]) if columns is None else (-1,)
-    others = [place for place in range(table.X.shape[1]) if place != at % table.X.shape[1]]
+    width = table.X.shape[1]
+    at = width - 1 if columns is not None else places(data, chosen_columns([weights]), table.columns, width)[0]
+    others = [place for place in range(width) if place != at]
     if not others:
         raise ValueError(f"--weights: {weights} is the only column; there must be others to cluster by.")
     names = None if table.columns is None else [table.columns[place] for place in others]
     column = table.X[:, [at]]
     found = column if isinstance(column, np.ndarray) else column.toarray()
-    return Table(table.X[:, others], names, table.rows), found.ravel()
+    kept = Table(table.X[:, others], names, table.rows)
+    return kept, others if columns is None else _numbers(columns, table), found.ravel()
+
+
+def _numbers(columns: list[str] | None, table: Table) -> list[int] | None:
+    """Of a file without names only numbers can have been chosen."""
+    if columns is None or table.columns is not None:
+        return None
+    return [int(column) for column in chosen_columns(columns)]
 
 
 def _effort(text: str) -> str | float:
@@ -175,9 +183,7 @@ def _effort(text: str) -> str | float:
 
 
 def _words_of(table: Table) -> str:
-    names = "" if table.columns is None else f" ({', '.join(table.columns[:_MOST_NAMED])}"
-    if names:
-        names += ", …)" if len(table.columns or ()) > _MOST_NAMED else ")"
+    names = "" if table.columns is None else f" ({in_words(table.columns)})"
     return f"{counted(table.X.shape[0], 'row')} of {counted(table.X.shape[1], 'column')}{names}"
 
 

@@ -32,7 +32,7 @@ def places(name: str, columns: Sequence[int | str], names: Sequence[str] | None,
         elif isinstance(column, int) and 0 <= column < count:
             found.append(column)
         else:
-            known = "they have no names, only" if names is None else f"its columns are {_some(names)}, or"
+            known = "they have no names, only" if names is None else f"its columns are {in_words(names)}, or"
             raise ValueError(f"{name} has no column {column!r}; {known} the numbers 0 to {count - 1}.")
     twice = [column for column, count in Counter(found).items() if count > 1]
     if twice:
@@ -40,5 +40,6 @@ def places(name: str, columns: Sequence[int | str], names: Sequence[str] | None,
     return found
 
 
-def _some(names: Sequence[str], most: int = 20) -> str:
+def in_words(names: Sequence[str], most: int = 20) -> str:
+    """Names with commas between them, and how many more there are."""
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
