@@ -124,7 +124,7 @@ def test_report(folder):
     assert "these are not the rows that the model was fitted to" in errors
     assert not (folder / "other.html").exists()
     told = done(folder, "report", "m", "rows.csv", "--out", "page.html", "--json")[1]
-    assert json.loads(told) == {"clusters": 5, "n": 300, "points": 300, "out": "page.html"}
+    assert json.loads(told) == {"clusters": 5, "n": 300, "points": 300, "warnings": [], "out": "page.html"}
 
 
 def test_a_model_knows_its_columns(folder):
@@ -183,7 +183,13 @@ def test_columns_chosen_by_number_are_remembered(folder, blobs):
     assert library.load(folder / "w").column_numbers_.tolist() == [0, 1, 3, 4, 5]
     assert done(folder, "predict", "w", "weighted.npy", "--labels", "p.npy")[0::2] == (0, "")
     np.save(folder / "narrow.npy", blobs[:, :1])
-    assert "narrow.npy has no column 4" in done(folder, "predict", "m", "narrow.npy", "--labels", "p.npy")[2]
+    assert (
+        "narrow.npy has 1 columns; the model needs 2"
+        in done(folder, "predict", "m", "narrow.npy", "--labels", "p.npy")[2]
+    )
+    np.save(folder / "only.npy", blobs[:, [4, 1]])
+    assert done(folder, "predict", "m", "only.npy", "--labels", "p.npy")[0::2] == (0, "")
+    np.testing.assert_array_equal(np.load(folder / "p.npy"), expected)
     assert done(folder, "fit", "rows.npy", "-k", 3, "--model", "m", "-q")[0] == 0
     code, _, errors = done(folder, "predict", "m", "narrow.npy", "--labels", "p.npy")
     assert (code, errors) == (2, "ksums: narrow.npy has 1 columns; the model needs 6.\n")
@@ -231,6 +237,7 @@ def test_notes_are_lines_and_silence_is_silent(folder):
     code, told, errors = done(folder, "fit", "copies.npy", "-k", 6)
     assert code == 0
     assert any(line.startswith("note: Number of distinct clusters (4)") for line in errors.splitlines())
+    assert "note: Number of distinct" in done(folder, "compare", "copies.npy", "-k", 6, "--methods", "ksums")[2]
     for command in (["fit", "copies.npy", "-k", 6], ["choose-k", "copies.npy", "--from", 6, "--to", 6]):
         code, told, errors = done(folder, *command, "--json")
         assert (code, errors) == (0, "")
@@ -262,6 +269,8 @@ BAD = [
     (["fit", "rows.npy", "-k", 5, "--labels", "rows.npy"], "--labels: rows.npy is the input as well"),
     (["fit", "rows.npy", "-k", 5, "--labels", "a.csv", "--history", "a.csv"], "a.csv is the file of --labels as well"),
     (["fit", "rows.csv", "-k", 5, "--weights", "z"], "no column 'z'"),
+    (["fit", "rows.csv", "-k", 5, "--weights", "a,b"], "--weights: one column is needed; got a,b"),
+    (["fit", "rows.csv", "-k", 5, "--model", "m.npz"], "--model: m.npz is a name for rows"),
     (["fit", "rows.csv", "-k", 5, "--columns", "a", "--no-header"], "no column 'a'; they have no names"),
     (["fit", "-k", 5], "Missing argument 'data'"),
     (["fit", "rows.npy", "-k", "many"], "-k': Input should be a valid integer"),
@@ -420,3 +429,11 @@ def test_help_and_version():
         assert words in told
     code, told, errors = done(".")
     assert "Usage" in told + errors
+
+
+def test_a_model_of_lists_finds_its_columns_again(folder, blobs):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"s": ["x"] * 300, "v": blobs.tolist()}), folder / "v.parquet")
+    assert done(folder, "fit", "v.parquet", "-k", 5, "--columns", "v", "--model", "m", "-q")[0] == 0
+    assert done(folder, "predict", "m", "v.parquet", "--labels", "p.npy")[0::2] == (0, "")
+    assert done(folder, "report", "m", "v.parquet")[0::2] == (0, "")

@@ -118,12 +118,13 @@ def test_svmlight(tmp_path):
         ("a , b\n 1 , 2 \n", ["a", "b"], [[1, 2]]),
         ("a;b\n1,5;2\n", ["a", "b"], [[1.5, 2]]),
         ("30,5;2\n1,25;3\n", None, [[30.5, 2], [1.25, 3]]),
-        ("0,1,2\n5.5,6,7\n", ["0", "1", "2"], [[5.5, 6, 7]]),
         ("0,1,2\n5,6,7\n", None, [[0, 1, 2], [5, 6, 7]]),
-        ("2019,2020\n5,6\n", ["2019", "2020"], [[5, 6]]),
         ("2019,2020\n2020,2021\n", None, [[2019, 2020], [2020, 2021]]),
         ("5,6\n7,8\n", None, [[5, 6], [7, 8]]),
         ("sep=;\na;b\n1;2\n", ["a", "b"], [[1, 2]]),
+        ("1,5;2,5\n3,5;4,5\n", None, [[1.5, 2.5], [3.5, 4.5]]),
+        ("1;2,5\n3;4\n", None, [[1, 2.5], [3, 4]]),
+        ("1,x,\n1,2,\n3,4,\n", ["1", "x"], [[1, 2], [3, 4]]),
         ("a,b,\n1,2,\n3,4,\n", ["a", "b"], [[1, 2], [3, 4]]),
         ("a;b\n1;2\n;\n;\n", ["a", "b"], [[1, 2]]),
     ],
@@ -168,10 +169,28 @@ def test_the_index_of_pandas_is_no_feature(tmp_path):
     (tmp_path / "a.csv").write_text(",a\n0,5\n1,6\n2,7\n")
     with pytest.warns(UserWarning, match="the first column has no name and counts the rows"):
         assert read_rows(tmp_path / "a.csv").tolist() == [[5], [6], [7]]
+    (tmp_path / "a.csv").write_text('"","a",\n"1",5,\n"2",6,\n')
+    with pytest.warns(UserWarning, match="the first column has no name and counts the rows"):
+        assert read_rows(tmp_path / "a.csv").tolist() == [[5], [6]]
     (tmp_path / "a.csv").write_text(",a\n3,5\n1,6\n2,7\n")
     assert read_rows(tmp_path / "a.csv").shape == (3, 2)
     with pytest.raises(ValueError, match="column 'a' of"):
         read_rows(tmp_path / "a.csv", ["a", 1])
+
+
+@pytest.mark.parametrize("text", ["2019,2020\n5,6\n", "0,1,2\n5.5,6,7\n"])
+def test_numbers_for_names_are_said(tmp_path, text):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.warns(UserWarning, match="is taken to be names"):
+        assert len(read_rows(tmp_path / "a.csv")) == 1
+    assert len(read_rows(tmp_path / "a.csv", header=False)) == 2
+
+
+def test_wide_rows_and_long_texts(tmp_path):
+    (tmp_path / "a.csv").write_text("\n".join(",".join(["0.25"] * 60_000) for _ in range(2)))
+    assert read_rows(tmp_path / "a.csv").shape == (2, 60_000)
+    (tmp_path / "a.csv").write_text(f'a,b\n1,"{"x" * 200_000}"\n')
+    assert read_rows(tmp_path / "a.csv", ["a"]).tolist() == [[1]]
 
 
 def test_no_digit_is_lost(tmp_path):
@@ -227,7 +246,11 @@ def test_lines_end_at_line_feeds_only(tmp_path):
     [
         ("a.csv", b"a,b\n1,10,20\n", "its first line has 2 names, the next line 3 cells"),
         ("a.csv", b"1\n\n3\n", "line 2 is empty: fill it in"),
-        ("a.csv", b'a,b\n"1,500",2\n', "'1,500' is no number here: write it without a comma"),
+        ("a.csv", b'a,b\n"1,500",2\n', "'1,500' is no number here; write numbers with a point"),
+        ("a.csv", b"a;b\n1.234,5;2\n", "'1.234,5' is no number here; write numbers with a point"),
+        ("a.csv", b'a,b\n1,"x\ny"\n', "line 2: a cell in quotes goes on in the next line"),
+        ("a.csv", b"sep=;\n", "is empty"),
+        ("a.csv", b"a,b\n1,2\n,\n\n3,4\n", "line 3 is empty"),
         ("a.csv", b"Survey,of,1,2\nby,us,3,4\n", "Or is this line a title"),
         ("a.csv", b"a,b\n1,2\n,\n3,4\n", "line 3 is empty"),
         ("a.csv", b"a,a\n1,2\n", "has 2 columns called 'a'"),

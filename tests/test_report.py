@@ -183,6 +183,11 @@ def test_rows_of_zeros_are_not_typical_of_anything(blobs):
 def test_weights_are_said(blobs, rng):
     model = KSums(5, random_state=0).fit(blobs, sample_weight=rng.random(300))
     assert "Sizes are sums of weights" in show_report(model, blobs).html
+    weights = rng.permutation([0.5, 1.5] * 150)  # of mean 1
+    page = show_report(KSums(5, random_state=0).fit(blobs, sample_weight=weights), blobs)
+    assert page.description.weighted
+    np.testing.assert_allclose(page.description.overall, np.average(blobs, axis=0, weights=weights))
+    assert not describe(KSums(5, random_state=0).fit(blobs), blobs).weighted
 
 
 def test_the_page_says_what_was_run(blobs):

@@ -128,7 +128,7 @@ def choose_k(
 
 def most_clusters(n: int) -> int:
     """The largest number of clusters that can be looked at with n rows: the models of their parts need a row more."""
-    return int(_PART * n) - 1
+    return int(_PART * min(n, _MOST_ROWS)) - 1
 
 
 def _agreement(untrained: KSums, X: Matrix, rng: np.random.Generator) -> tuple[float, float]:

@@ -51,7 +51,11 @@ def write(path: str | Path, model: Any, scaler: StandardScaler | None = None) ->
         "fingerprint": fingerprint(model),
     }
     if scaler is not None:
-        facts["scaler"] = {name: _fact(value, f"scaler.{name}", arrays) for name, value in vars(scaler).items()}
+        facts["scaler"] = {
+            name: _fact(value, f"scaler.{name}", arrays)
+            for name, value in vars(scaler).items()
+            if name.endswith("_") or name in scaler.get_params()
+        }
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     text = json.dumps(facts)
     content = save(arrays, {_KEY: text, "digest": _digest(text, arrays)})

@@ -58,6 +58,8 @@ def choose_k(
     allowed = choosing.most_clusters(X.shape[0])
     if most is None:
         most = max(least, min(_USUAL, allowed))
+    if allowed < 2:
+        raise ValueError(f"there are {X.shape[0]} rows in {data}; to choose between numbers of clusters, 5 are needed.")
     if most > allowed:
         raise ValueError(f"--to: with {X.shape[0]:,} rows at most {allowed} clusters can be looked at; got {most}.")
     scores: list[choosing.Score] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+import warnings
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -98,8 +99,10 @@ def _measure(name: str, estimators: list[Any], X: Matrix, bar: tqdm) -> tuple[di
     _warm_up(estimators[0], X)
     for estimator in estimators:
         began = time.perf_counter()
-        with whole_fits():
+        with whole_fits() as told:
             estimator.fit(X)
+        for warning in told:
+            warnings.warn(str(warning.message), stacklevel=2)
         seconds.append(time.perf_counter() - began)
         e_m.append(float(estimator.distortion_))
         e_s.append(float(estimator.pairwise_))

@@ -55,7 +55,7 @@ def chosen_columns(texts: list[str]) -> list[int | str]:
     words = [word.strip() for cells in csv.reader(texts, skipinitialspace=True) for word in cells]
     if not any(words):
         raise ValueError("--columns: no column is named; leave the option out to take all.")
-    return [int(word) if word.isdigit() else word for word in words]
+    return [int(word) if word.isdecimal() else word for word in words]
 
 
 def load_for(model: str, data: str, columns: list[str] | None, header: bool | None) -> tuple[Any, Table]:
@@ -69,8 +69,9 @@ def load_for(model: str, data: str, columns: list[str] | None, header: bool | No
     known = None if known is None else known.tolist()
     numbers = getattr(parts_of(fitted)[1], "column_numbers_", None)
     if columns is None and numbers is not None:
-        columns = [str(number) for number in numbers]
-    table = read(data, columns, header, known, fitted.n_features_in_)
+        table = _read_by_number(data, header, numbers)
+    else:
+        table = read(data, columns, header, known, fitted.n_features_in_)
     width, needed = table.X.shape[1], int(fitted.n_features_in_)
     if known is not None and table.columns is not None and table.columns != known:
         raise ValueError(
@@ -83,6 +84,16 @@ def load_for(model: str, data: str, columns: list[str] | None, header: bool | No
         words = f"{data} has no names; its columns are taken to be {in_words(known)}, in this order."
         warnings.warn(words, stacklevel=2)
     return fitted, table
+
+
+def _read_by_number(data: str, header: bool | None, numbers: np.ndarray) -> Table:
+    """The columns that a model was fitted to, or all, where the file has no others."""
+    try:
+        return read(data, [str(number) for number in numbers], header)
+    except ValueError:
+        if data == "-":
+            raise
+        return read(data, None, header)
 
 
 def remember_columns(estimator: Any, scaler: Any, names: list[str] | None, numbers: list[int] | None) -> None:
@@ -131,6 +142,8 @@ def check_outputs(outputs: Mapping[str, tuple[Path | None, tuple[str, ...]]], in
 def _check_output(option: str, path: Path, suffixes: tuple[str, ...]) -> None:
     if suffixes and path.suffix not in suffixes:
         raise ValueError(f"{option}: {path} must end in {', '.join(suffixes)}.")
+    if not suffixes and path.suffix.lower() in SUFFIXES:
+        raise ValueError(f"{option}: {path} is a name for rows; take another ending, for instance .safetensors.")
     if path.is_dir():
         raise ValueError(f"{option}: {path} is a folder; a file is needed.")
     if not path.parent.is_dir():

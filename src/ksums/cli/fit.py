@@ -155,6 +155,8 @@ def _read(
     if weights is None:
         table = read(data, columns, header)
         return table, _numbers(columns, table), None
+    if len(chosen_columns([weights])) != 1:
+        raise ValueError(f"--weights: one column is needed; got {weights}. Put a name with a comma in quotes.")
     table = read(data, None if columns is None else [*columns, weights], header)
     width = table.X.shape[1]
     at = width - 1 if columns is not None else places(data, chosen_columns([weights]), table.columns, width)[0]

@@ -49,7 +49,13 @@ def report(
             features=column_names,
             title=title or (None if data == "-" else Path(data).name),
         )
-    facts = {"clusters": len(found.clusters), "n": found.n, "points": len(found.point_rows), "out": str(out)}
+    facts = {
+        "clusters": len(found.clusters),
+        "n": found.n,
+        "points": len(found.point_rows),
+        "warnings": notes.words,
+        "out": str(out),
+    }
     if as_json:
         typer.echo(json.dumps(facts))
     elif not quiet:

@@ -273,7 +273,7 @@ class KSums(Clusterer):
     def _runs(self, X: Matrix) -> int:
         """Where no search can mend a bad start, much effort is several starts."""
         search = self._searches() and not sparse.issparse(X)
-        lists = self.engine == "neighbors" or int(self.n_clusters) >= _SOME_CLUSTERS
+        lists = self.engine == "neighbors" or self.n_neighbors is not None or int(self.n_clusters) >= _SOME_CLUSTERS
         if self.effort != "high" or self._annealed() is None or search or lists or not isinstance(self.init, str):
             return int(self.n_init)
         return max(int(self.n_init), _STARTS)

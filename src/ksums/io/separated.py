@@ -23,6 +23,7 @@ _SEPARATORS = (",", ";", "\t", "|")
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
 _OF_WINDOWS = "cp1252"
 _PIECE = 1 << 20
+_LONGEST_CELL = 1 << 30
 _YEARS = range(1900, 2101)
 
 
@@ -36,12 +37,15 @@ def read_separated(
 ) -> Table:
     """Numbers (n, d) of a text; of what comes in at standard input, if there is no path. See ``read_table``."""
     name = "standard input" if path is None else str(path)
+    longest = csv.field_size_limit(_LONGEST_CELL)
     try:
         encoding = "utf-8" if path is None else _encoding(path)
         with _opened(path, encoding) as lines:
             table = _table(_Lines(lines), name, separator, columns, if_named, header)
-    except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeError) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeError, csv.Error) as error:
         raise ValueError(f"{name} is cut off, or no text of columns: {error}.") from error
+    finally:
+        csv.field_size_limit(longest)
     if encoding == _OF_WINDOWS:
         warnings.warn(f"{name} is not in UTF-8; it was read as {encoding}, the usual one of Windows.", stacklevel=3)
     return table
@@ -83,7 +87,7 @@ class _Lines:
         self._lines, self._read, self._waiting = iter(lines), 0, deque[tuple[int, str]]()
         self.number, self.line = 0, ""
         self.blank: int | None = None
-        """The last line before this one, if it was blank,"""
+        """A blank line just before this one,"""
         self.hollow = False
         """and whether it had cells, all empty."""
 
@@ -94,13 +98,14 @@ class _Lines:
         if self._waiting:
             self.number, self.line = self._waiting.popleft()
             return self.line
-        self.blank = None
+        self.blank, self.hollow = None, False
         for line in self._lines:
             self._read += 1
             if line.strip(' \r\n"' + "".join(_SEPARATORS)):
                 self.number, self.line = self._read, line
                 return line
-            self.blank, self.hollow = self._read, bool(line.strip(" \r\n"))
+            if not self.hollow:
+                self.blank, self.hollow = self._read, bool(line.strip(" \r\n"))
         raise StopIteration
 
     def put_back(self, *lines: tuple[int, str]) -> None:
@@ -122,6 +127,8 @@ class _Rows:
         at = self.lines.number
         if self.lines.blank is not None and (self.width == 1 or self.lines.hollow):
             raise ValueError(f"{self.name}, line {self.lines.blank} is empty: fill it in, or leave it out.")
+        if line.count('"') % 2:
+            raise ValueError(f"{self.name}, line {at}: a cell in quotes goes on in the next line, which is not read.")
         if line.count(self.separator) != self.width - 1:
             count = len(_cells(line, self.separator))
             if count != self.width:
@@ -142,12 +149,14 @@ def _table(
         raise ValueError(f"{name} is empty.")
     if first.lower().startswith("sep=") and len(first.strip()) == 5:  # Excel's way to say it
         separator, first = first.strip()[-1], next(lines, "")
+        if not first:
+            raise ValueError(f"{name} is empty.")
     place = lines.number
     second = next(lines, None)
     separator = _separator(separator, first, second)
     cells = _cells(first, separator)
     below = None if second is None else _cells(second, separator)
-    names = cells if (_are_names(cells, below) if header is None else header) else None
+    names = cells if (_are_names(name, separator, cells, below) if header is None else header) else None
     if second is not None:
         lines.put_back((lines.number, second))
     if names is None:
@@ -158,10 +167,9 @@ def _table(
         raise ValueError(f"{name}: its first line has {len(names)} names, the next line {len(below)} cells.")
     if columns is None and names is not None:
         columns = if_named
-    if columns is None and names is not None and below is not None:
-        unused = [at for at, pair in enumerate(zip(names, below, strict=True)) if pair == ("", "")]
-        columns = [at for at in range(len(names)) if at not in unused] if unused else None
     chosen = None if columns is None else places(name, columns, names, len(cells))
+    if columns is None and names is not None and below is not None and ("", "") in zip(names, below, strict=True):
+        chosen = [at for at, pair in enumerate(zip(names, below, strict=True)) if pair != ("", "")]
     rows = _Rows(lines, name, separator, len(cells))
     try:
         X = np.loadtxt(rows, np.float64, delimiter=separator, usecols=chosen, ndmin=2, comments=None, quotechar='"')
@@ -169,10 +177,14 @@ def _table(
         raise _better(error, lines, name, separator, names, chosen) from error
     if names is not None and chosen is not None:
         names = [names[place] for place in chosen]
-    if names is not None and columns is None and names[0] == "" and np.array_equal(X[:, 0], np.arange(len(X))):
+    if names is not None and columns is None and names[0] == "" and _counts_the_rows(X[:, 0]):
         warnings.warn(f"{name}: the first column has no name and counts the rows; it is left out.", stacklevel=4)
         X, names = X[:, 1:], names[1:]
     return Table(_narrow(X), names)
+
+
+def _counts_the_rows(column: np.ndarray) -> bool:
+    return column[0] in (0, 1) and np.array_equal(column, np.arange(len(column)) + column[0])
 
 
 def _cells(line: str, separator: str) -> list[str]:
@@ -184,23 +196,24 @@ def _separator(usual: str, first: str, second: str | None) -> str:
 
     def merits(separator: str) -> tuple[bool, bool, float, bool]:
         cells, below = _cells(first, separator), _cells(first if second is None else second, separator)
-        numbers = [_is_number(cell.replace(",", ".", 1) if separator == ";" else cell) for cell in below]
+        numbers = [_is_number(cell, separator) for cell in below]
         return len(cells) > 1, len(cells) == len(below), sum(numbers) / len(numbers), separator == usual
 
     return max((usual, *_SEPARATORS), key=merits)
 
 
-def _are_names(first: list[str], second: list[str] | None) -> bool:
+def _are_names(name: str, separator: str, first: list[str], second: list[str] | None) -> bool:
     """Words above numbers are names; words above words may be a column of words, and tell nothing.
 
     Numbers are names, too, if they are years one after the other, or count the columns from 0 above decimals.
     """
     if second is not None and ((_are_years(first) and not _are_years(second)) or _are_places(first, second)):
+        warnings.warn(f"{name}: its first line, {', '.join(first)}, is taken to be names; say so if not.", stacklevel=6)
         return True
-    words = [_is_word(cell) for cell in first]
+    words = [_is_word(cell, separator) for cell in first]
     if second is None or len(second) != len(first):
         return any(words)
-    return all(words) or any(word and not _is_word(below) for word, below in zip(words, second, strict=True))
+    return all(words) or any(word and not _is_word(below, separator) for word, below in zip(words, second, strict=True))
 
 
 def _are_years(cells: list[str]) -> bool:
@@ -213,36 +226,40 @@ def _are_places(cells: list[str], below: list[str]) -> bool:
     return counted and not all(cell.isdigit() for cell in below)
 
 
-def _is_word(cell: str) -> bool:
-    return cell.lower() not in _MISSING and not _is_number(cell)
+def _is_word(cell: str, separator: str) -> bool:
+    return cell.lower() not in _MISSING and not _is_number(cell, separator)
 
 
-def _is_number(cell: str) -> bool:
+def _is_number(cell: str, separator: str) -> bool:
+    """Between semicolons decimals may have a comma."""
     try:
-        float(cell)
+        float(cell.replace(",", ".") if separator == ";" else cell)
     except ValueError:
         return False
-    return True
+    return "_" not in cell
 
 
 def _better(
     error: ValueError, lines: _Lines, name: str, separator: str, names: list[str] | None, chosen: list[int] | None
 ) -> ValueError:
     """The error with line, column and cell, if the last line that was read is to blame."""
+    if str(error).startswith(name):
+        return error  # it is our own
     cells = _cells(lines.line.removeprefix("\ufeff"), separator)
     for place in chosen if chosen is not None else range(len(cells)):
         cell = cells[place] if place < len(cells) else ""
-        if _is_number(cell.replace(",", ".") if separator == ";" else cell):
+        if _is_number(cell, separator):
             continue
         where = f"{name}, line {lines.number}, column {place if names is None else repr(names[place])}"
         if cell.lower() in _MISSING:
             got = f"holds {cell!r}" if cell else "is empty"
             return ValueError(f"{where} {got}: fill it in, or leave the row out.")
-        if _is_number(cell.replace(",", "")):
-            return ValueError(f"{where}: {cell!r} is no number here: write it without a comma.")
+        if _is_number(cell.replace(",", "").replace(".", ""), separator):
+            way = "write numbers with a point for decimals and nothing between thousands"
+            return ValueError(f"{where}: {cell!r} is no number here; {way}.")
         title = " Or is this line a title, or one of names?" if lines.number == 1 else ""
         return ValueError(f"{where}: {cell!r} is no number. Choose the columns that are numbers.{title}")
-    return ValueError(f"{name}: {str(error).rstrip('.')}.") if name not in str(error) else error
+    return ValueError(f"{name}: {str(error).rstrip('.')}.")
 
 
 def _narrow(X: np.ndarray) -> np.ndarray:

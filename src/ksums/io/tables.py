@@ -30,7 +30,8 @@ def read_parquet(
             if len(set(names)) < len(names):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise ValueError(f"{path} has {names.count(twice)} columns called {twice!r}; give them other names.")
-            columns = if_named if columns is None else columns
+            if columns is None and if_named is not None:  # v[0], v[1], … are of the column v of lists
+                columns = list(dict.fromkeys(c if c in names else c.rpartition("[")[0] or c for c in if_named))
             chosen = names if columns is None else [names[at] for at in places(str(path), columns, names, len(names))]
             table = file.read(columns=chosen)
     except pyarrow.ArrowInvalid as error:

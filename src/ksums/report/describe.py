@@ -61,7 +61,7 @@ class Description:
     """(k, d) Means of the columns in each described cluster, before they were scaled; not of sparse rows, many columns,
     or under cosine."""
     overall: np.ndarray | None
-    """(d,) The same for all rows."""
+    """(d,) The same for all clusters together."""
     clusters: list[ClusterFacts]
     left_out: int
     """Clusters that are not described, for there are too many."""
@@ -106,7 +106,7 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
     sizes = np.asarray(model.sizes_, np.float64)[:, None]
     centres = np.divide(model.composites_, sizes, out=np.full(model.composites_.shape, np.nan), where=sizes > 0)
     distances, has_direction = _distances(X, centres, labels, model.metric)
-    weighted = float(sizes.sum()) != n
+    weighted = not np.array_equal(np.bincount(labels, minlength=len(sizes)), sizes.ravel())
     if not weighted:
         _check_that_it_is_the_data(model, distances)
     order = np.lexsort((distances, labels))
@@ -135,7 +135,7 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
     points, shares = plane(X, chosen, model.metric, random_state)
     shown, overall = None, None
     if model.metric == "l2" and not sparse.issparse(X) and d <= _MOST_MEANS:
-        both = np.vstack([centres[np.sort(by_size)], means])
+        both = np.vstack([centres[np.sort(by_size)], np.asarray(model.composites_).sum(axis=0) / sizes.sum()])
         both = both if scaler is None else scaler.inverse_transform(both)
         shown, overall = both[:-1], both[-1]
     return Description(
