@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from ksums.annealing import Annealed
 from ksums.history import PassRecord
 from ksums.io import whole_or_not_at_all
+from ksums.io.existing import existing
 from ksums.sequential import Stream
 from ksums.tree import BisectingTree
 from ksums.typing import Matrix
@@ -67,11 +68,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Header and arrays of a model's file, checked."""
     from safetensors import SafetensorError, safe_open
 
-    path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; the file of a model is needed.")
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist.")
+    path = existing(path, "the file of a model")
     try:
         with safe_open(path, "numpy") as file:
             header = file.metadata() or {}

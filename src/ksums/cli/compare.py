@@ -11,9 +11,10 @@ from statistics import median
 from typing import Annotated, Any
 
 import typer
+from sklearn.base import clone
 from tqdm import tqdm
 
-from ksums.cli.files import PICTURES, TABLES, check_outputs, one_of, read, scaled, write_table
+from ksums.cli.files import PICTURES, TABLES, check_name, check_outputs, read, scaled, write_table
 from ksums.cli.notes import noting
 from ksums.cli.options import AsJson, Clusters, Columns, Data, Header, Metric, Quiet, Scale, Threads
 from ksums.interruption import whole_fits
@@ -53,7 +54,7 @@ def compare(
     check_outputs({"--table": (table, TABLES), "--plot": (plot, PICTURES)}, [data])
     names = [name.strip() for name in methods.split(",")]
     for name in names:
-        one_of("--methods", name, METHODS)
+        check_name("--methods", name, METHODS)
     estimators = {
         name: [METHODS[name](n_clusters, metric, seed + at, n_threads=threads) for at in range(runs)] for name in names
     }
@@ -78,7 +79,6 @@ def compare(
                         bar.write(line)
         except KeyboardInterrupt:
             interrupted = True
-            measured = {row["method"]: measured[row["method"]] for row in rows}
     if rows and table is not None:
         write_table(table, {name: [row[name] for row in rows] for name in rows[0]})
     if rows and plot is not None:
@@ -100,12 +100,12 @@ def _measure(name: str, estimators: list[Any], X: Matrix, bar: tqdm) -> tuple[di
     for estimator in estimators:
         began = time.perf_counter()
         with whole_fits() as told:
-            estimator.fit(X)
+            model = clone(estimator).fit(X)
+        seconds.append(time.perf_counter() - began)
         for warning in told:
             warnings.warn(str(warning.message), stacklevel=2)
-        seconds.append(time.perf_counter() - began)
-        e_m.append(float(estimator.distortion_))
-        e_s.append(float(estimator.pairwise_))
+        e_m.append(float(model.distortion_))
+        e_s.append(float(model.pairwise_))
         bar.update()
     row = {
         "method": name,
@@ -120,8 +120,6 @@ def _measure(name: str, estimators: list[Any], X: Matrix, bar: tqdm) -> tuple[di
 
 def _warm_up(estimator: Any, X: Matrix) -> None:
     """Compile, or load what was compiled, before anything is timed. The fit checks rows and parameters, too."""
-    from sklearn.base import clone
-
     k = int(estimator.n_clusters)
     few = X[: max(4 * k, 200)]
     if few.shape[0] > k:

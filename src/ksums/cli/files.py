@@ -18,7 +18,7 @@ from scipy import sparse
 from ksums.io import Table, read_table, whole_or_not_at_all
 from ksums.io.files import SUFFIXES
 from ksums.io.separated import read_separated
-from ksums.io.table import in_words
+from ksums.io.table import NoSuchColumnError, in_words
 from ksums.saving import parts_of
 from ksums.typing import Matrix
 
@@ -62,9 +62,12 @@ def load_for(model: str, data: str, columns: list[str] | None, header: bool | No
     """A model and rows for it: of a file with names those columns that it knows, and never in another order."""
     from ksums import load
 
-    if Path(model).suffix.lower() in SUFFIXES and Path(model).exists():
-        raise ValueError(f"{model} is a file of rows, and no model of ksums: the model comes first, then the data.")
-    fitted = load(model)
+    try:
+        fitted = load(model)
+    except ValueError as error:
+        if Path(model).suffix.lower() in SUFFIXES:
+            raise ValueError(f"{model} is no model of ksums: the model comes first, then the data.") from error
+        raise
     known = getattr(fitted, "feature_names_in_", None)
     known = None if known is None else known.tolist()
     numbers = getattr(parts_of(fitted)[1], "column_numbers_", None)
@@ -87,12 +90,14 @@ def load_for(model: str, data: str, columns: list[str] | None, header: bool | No
 
 
 def _read_by_number(data: str, header: bool | None, numbers: np.ndarray) -> Table:
-    """The columns that a model was fitted to, or all, where the file has no others."""
+    """The columns that a model was fitted to; of a file that has too few for that, all."""
     try:
         return read(data, [str(number) for number in numbers], header)
-    except ValueError:
+    except NoSuchColumnError:
         if data == "-":
             raise
+        asked = in_words([str(number) for number in numbers])
+        warnings.warn(f"{data} has no columns {asked}, as the model's file had; all are taken.", stacklevel=3)
         return read(data, None, header)
 
 
@@ -104,7 +109,7 @@ def remember_columns(estimator: Any, scaler: Any, names: list[str] | None, numbe
         estimator.column_numbers_ = np.array(numbers, np.int64)
 
 
-def one_of(option: str, name: str, known: Iterable[str]) -> None:
+def check_name(option: str, name: str, known: Iterable[str]) -> None:
     """Refuse a name that is none, and say which one may be meant."""
     names = list(known)
     if name in names:

@@ -16,9 +16,9 @@ from ksums.cli.files import (
     LABELS,
     PAGES,
     TABLES,
+    check_name,
     check_outputs,
     chosen_columns,
-    one_of,
     read,
     remember_columns,
     scaled,
@@ -78,7 +78,7 @@ def fit(
     outputs = {"--labels": labels, "--model": model, "--history": history, "--report": report}
     suffixes = {"--labels": LABELS, "--history": TABLES, "--report": PAGES}
     check_outputs({option: (path, suffixes.get(option, ())) for option, path in outputs.items()}, [data])
-    one_of("--method", method, METHODS)
+    check_name("--method", method, METHODS)
     given = {
         "objective": objective,
         "effort": None if effort is None else _effort(effort),

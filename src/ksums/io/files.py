@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from ksums.io.cluto import read_cluto
+from ksums.io.existing import existing
 from ksums.io.separated import read_separated
 from ksums.io.table import Table, places
 from ksums.io.tables import read_parquet, read_svmlight
@@ -75,12 +76,8 @@ def read_table(
     OSError
         Where it cannot be read.
     """
-    path = Path(path)
+    path = existing(path)
     suffix = "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else path.suffixes[-1:]).lower()
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; a file is needed.")
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist.")
     if suffix not in SUFFIXES:
         raise ValueError(f"{path}: files that end in {', '.join(SUFFIXES)} are read; got {suffix or 'no suffix'!r}.")
     if suffix in _TEXT:

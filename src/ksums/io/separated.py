@@ -208,7 +208,10 @@ def _are_names(name: str, separator: str, first: list[str], second: list[str] | 
     Numbers are names, too, if they are years one after the other, or count the columns from 0 above decimals.
     """
     if second is not None and ((_are_years(first) and not _are_years(second)) or _are_places(first, second)):
-        warnings.warn(f"{name}: its first line, {', '.join(first)}, is taken to be names; say so if not.", stacklevel=6)
+        warnings.warn(
+            f"{name}: its first line, {', '.join(first)}, is taken to be names (or is it a row? --no-header).",
+            stacklevel=6,
+        )
         return True
     words = [_is_word(cell, separator) for cell in first]
     if second is None or len(second) != len(first):

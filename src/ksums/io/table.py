@@ -9,6 +9,10 @@ from typing import NamedTuple
 from ksums.typing import Matrix
 
 
+class NoSuchColumnError(ValueError):
+    """A column was asked for that the file does not have."""
+
+
 class Table(NamedTuple):
     """Rows of a file."""
 
@@ -33,7 +37,7 @@ def places(name: str, columns: Sequence[int | str], names: Sequence[str] | None,
             found.append(column)
         else:
             known = "they have no names, only" if names is None else f"its columns are {in_words(names)}, or"
-            raise ValueError(f"{name} has no column {column!r}; {known} the numbers 0 to {count - 1}.")
+            raise NoSuchColumnError(f"{name} has no column {column!r}; {known} the numbers 0 to {count - 1}.")
     twice = [column for column, count in Counter(found).items() if count > 1]
     if twice:
         raise ValueError(f"column {twice[0] if names is None else repr(names[twice[0]])} of {name} is asked for twice.")
