@@ -1,4 +1,4 @@
-"""Invariants are recomputed after every pass in all tests; seeds are fixed."""
+"""All tests recompute the invariants after every pass and use fixed seeds."""
 
 import os
 
@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell started the tests in the background
+# A shell that starts the tests in the background makes them ignore SIGINT; the Ctrl-C tests need it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("ksums", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("ksums")
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
+"""Real data sets lie in this folder, if they are on this machine."""
 
 
 @pytest.fixture
@@ -33,6 +35,7 @@ def blobs(rng):
 
 @pytest.fixture(scope="session")
 def shared():
+    """The folder of the real data sets; tests that use it are skipped without them."""
     if not SHARED.is_dir():
         pytest.skip("the shared data sets are not on this machine")
     return SHARED

@@ -1,18 +1,22 @@
-"""What several tests need: states made by hand, and passes in a given order."""
+"""Helpers for several test files: engines on given labels, passes in a given order, and commands."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-from ksums import state as states
-from ksums.drivers import driver_for, relaxed
-from ksums.engines.exact import ExactEngine
-from ksums.engines.reference import ReferenceEngine
-from ksums.rows import prepare
-from ksums.state import no_limits
+from ksums.compute.threads import use_threads
+from ksums.method.data.rows import prepare
+from ksums.method.engines.exact import ExactEngine
+from ksums.method.engines.reference import ReferenceEngine
+from ksums.method.state.limits import no_limits
+from ksums.method.state.state import build_state, renew_sq_composites
+from ksums.rules.annealing import relaxed
+from ksums.rules.kinds import rule_for
+from ksums.rules.plain import plain_form
 
 ROOT = Path(__file__).parents[1]
+"""The folder of the repository."""
 
 RULES = [
     ("distortion", "paper"),
@@ -22,43 +26,60 @@ RULES = [
     ("distortion", 1.7),
     ("pairwise", "auto"),
 ]
+"""Each pair is an objective and a rule that both metrics accept."""
 
-DIRECTION_RULES = [("distortion", "ikm"), ("distortion", "nearest")]  # of the baselines, for cosine
-EVERY_RULE = [(*rule, metric) for rule in RULES for metric in ("l2", "cosine")]
-EVERY_RULE += [(*rule, "cosine") for rule in DIRECTION_RULES]
-ANNEALED = ("annealed", 5.5)  # a pass of annealing: large clusters are relaxed by 5.5, small ones by less
-EVERY_RULE += [(objective, ANNEALED, metric) for objective in ("distortion", "pairwise") for metric in ("l2", "cosine")]
+DIRECTION_RULES = [("distortion", "ikm"), ("distortion", "nearest")]
+"""Baselines use these rules; they are for cosine only."""
+ANNEALED = ("annealed", 5.5)
+"""This is the rule of one annealing pass, which relaxes large clusters by 5.5 and small ones by less."""
+EVERY_RULE = [
+    *((*rule, metric) for rule in RULES for metric in ("l2", "cosine")),
+    *((*rule, "cosine") for rule in DIRECTION_RULES),
+    *((objective, ANNEALED, metric) for objective in ("distortion", "pairwise") for metric in ("l2", "cosine")),
+]
+"""Each entry is an objective, a rule and a metric; together they cover all rules that kernels must support."""
 
 
-def driver_of(objective, metric, rule):
+def rule_of(objective, metric, rule):
+    """Return the rule with this name, or for a pair (name, relaxation) the relaxed rule."""
     if isinstance(rule, tuple):
-        return relaxed(driver_for(objective, metric, rule[0]), rule[1])
-    return driver_for(objective, metric, rule)
+        return relaxed(rule_for(objective, metric, rule[0]), rule[1])
+    return rule_for(objective, metric, rule)
+
+
+def stay_cost(rule, x, weight, state, src):
+    return plain_form(rule).stay_cost(rule, x, weight, state, src)
+
+
+def join_costs(rule, x, weight, state):
+    return plain_form(rule).join_costs(rule, x, weight, state)
 
 
 def engine_for(X, labels, k, *, objective="distortion", rule="hartigan", metric="l2", weights=None, limits=None,
                kernel=None, n_threads=1, reference=False):  # fmt: skip
+    """Return an exact engine, or the reference engine, whose state has these labels."""
     rows = prepare(X, metric, weights)
-    state = states.build(rows, labels, k)
-    driver = driver_of(objective, metric, rule)
+    state = build_state(rows, labels, k)
+    rule = rule_of(objective, metric, rule)
     limits = limits or no_limits(k)
     if reference:
-        return ReferenceEngine(rows, state, driver, limits)
-    return ExactEngine(rows, state, driver, limits, n_threads, kernel)
+        return ReferenceEngine(rows, state, rule, limits)
+    with use_threads(n_threads):
+        return ExactEngine(rows, state, rule, limits, kernel)
 
 
 def run_passes(engine, orders):
-    """Labels after each pass, and the number of moves in each."""
+    """Make one pass for each order; return the labels after each pass and its number of moves."""
     labels, moves = [], []
     for order in orders:
         moves.append(sum(engine.visit(order)))
-        states.renew_sq_composites(engine.state)
+        renew_sq_composites(engine.state)
         labels.append(engine.state.labels.copy())
     return labels, moves
 
 
-def ksums(*arguments, **more):
-    """A command under way, as a user starts it."""
+def start_ksums(*arguments, **more):
+    """Start ``ksums`` with these arguments in a new process, as a user does, and return the process."""
     environment = {**os.environ, "KSUMS_CHECK": "0", "COLUMNS": "100"}
     return subprocess.Popen(
         [sys.executable, "-m", "ksums", *map(str, arguments)],

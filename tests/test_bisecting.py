@@ -1,4 +1,4 @@
-"""BisectingKSums: Algorithm 2, and everything that can be asked of its tree."""
+"""BisectingKSums: Algorithm 2, and all queries of its tree."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,12 @@ from scipy import sparse
 from scipy.cluster import hierarchy
 from sklearn.exceptions import ConvergenceWarning
 
-from ksums import BisectingKSums, KSums, bisecting, metrics, rows
-from ksums.engines import _threads
-from ksums.tree import sums_of_nodes
+from ksums import BisectingKSums, KSums, metrics
+from ksums.compute import sharing
+from ksums.method.data import rows
+from ksums.method.trees import bisecting
+from ksums.method.trees.tree import sums_of_nodes
+from ksums.planning import trees
 
 VARIANTS = [
     {},
@@ -18,12 +21,13 @@ VARIANTS = [
     {"objective": "pairwise", "metric": "cosine", "strategy": "largest"},
     {"rule": "released"},
 ]
+"""These parameters cover all objectives, metrics, strategies and kinds of rules."""
 
 
-def measure_of(given, X, labels, weights=None):
-    """What a fit with these parameters is to bring down."""
-    metric = given.get("metric", "l2")
-    if given.get("objective") == "pairwise":
+def measure_of(options, X, labels, weights=None):
+    """Return the objective that a fit with these parameters minimises."""
+    metric = options.get("metric", "l2")
+    if options.get("objective") == "pairwise":
         return metrics.pairwise(X, labels, metric=metric, sample_weight=weights)
     if metric == "cosine":
         return metrics.cosine_distance(X, labels, sample_weight=weights)
@@ -31,7 +35,7 @@ def measure_of(given, X, labels, weights=None):
 
 
 def test_six_points_by_hand():
-    """0 1 | 10 11 | 50 51: first the far pair goes, then the rest is halved; every figure written out."""
+    """0 1 | 10 11 | 50 51: the first split separates the far pair, the second halves the rest."""
     X = np.array([[0.0], [1.0], [10.0], [11.0], [50.0], [51.0]])
     model = BisectingKSums(3, random_state=0).fit(X)
     tree = model.tree_
@@ -57,78 +61,78 @@ def test_six_points_by_hand():
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("given", VARIANTS)
-def test_a_cut_is_the_fit_with_fewer_clusters(given, kind, rng):
+@pytest.mark.parametrize("options", VARIANTS)
+def test_a_cut_is_the_fit_with_fewer_clusters(options, kind, rng):
     X = np.abs(rng.standard_normal((300, 8)))
     X = sparse.csr_array(X * (rng.random(X.shape) < 0.7)) if kind == "sparse" else X
-    model = BisectingKSums(17, random_state=3, **given).fit(X)
+    model = BisectingKSums(17, random_state=3, **options).fit(X)
     for k in (1, 2, 9, 16, 17):
-        smaller = BisectingKSums(k, random_state=3, **given).fit(X)
+        smaller = BisectingKSums(k, random_state=3, **options).fit(X)
         np.testing.assert_array_equal(model.cut(k), smaller.labels_)
         assert model.tree_.objectives[k - 1] == pytest.approx(smaller.tree_.objectives[-1])
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
-@pytest.mark.parametrize("given", VARIANTS)
-def test_tree_and_history_are_those_of_the_labels(given, weighted, rng):
+@pytest.mark.parametrize("options", VARIANTS)
+def test_tree_and_history_agree_with_the_labels(options, weighted, rng):
     X = 5 + rng.standard_normal((200, 6))
     weights = rng.uniform(0.5, 3, 200) if weighted else None
-    model = BisectingKSums(12, random_state=0, **given).fit(X, sample_weight=weights)
-    of, tree = {"metric": given.get("metric", "l2"), "sample_weight": weights}, model.tree_
+    model = BisectingKSums(12, random_state=0, **options).fit(X, sample_weight=weights)
+    measure_options, tree = {"metric": options.get("metric", "l2"), "sample_weight": weights}, model.tree_
     for k, record in enumerate(model.history_, start=2):
         assert record.index == k - 1
-        assert record.distortion == pytest.approx(metrics.distortion(X, model.cut(k), **of))
-        assert record.pairwise == pytest.approx(metrics.pairwise(X, model.cut(k), **of))
+        assert record.distortion == pytest.approx(metrics.distortion(X, model.cut(k), **measure_options))
+        assert record.pairwise == pytest.approx(metrics.pairwise(X, model.cut(k), **measure_options))
         assert record.objective == pytest.approx(tree.objectives[k - 1])
         sizes = np.bincount(model.cut(k), weights)
         assert (record.smallest, record.largest) == pytest.approx((sizes.min(), sizes.max()))
-    assert tree.objectives == pytest.approx([measure_of(given, X, model.cut(k), weights) for k in range(1, 13)])
+    assert tree.objectives == pytest.approx([measure_of(options, X, model.cut(k), weights) for k in range(1, 13)])
     np.testing.assert_allclose(tree.sizes[tree.leaves], model.sizes_)
     np.testing.assert_allclose(sums_of_nodes(tree.splits, model.composites_)[0], model.composites_.sum(axis=0))
-    assert model.distortion_ == pytest.approx(metrics.distortion(X, model.labels_, **of))
+    assert model.distortion_ == pytest.approx(metrics.distortion(X, model.labels_, **measure_options))
 
 
 @pytest.mark.parametrize("strategy", ["largest", "loosest"])
 @pytest.mark.parametrize("objective", ["distortion", "pairwise"])
-def test_the_strategy_says_which_cluster_is_next(strategy, objective, rng):
+def test_the_strategy_chooses_the_next_cluster(strategy, objective, rng):
     X = rng.standard_normal((250, 3)) ** 3
     tree = BisectingKSums(20, strategy=strategy, objective=objective, random_state=0).fit(X).tree_
-    urgency = tree.sizes if strategy == "largest" else tree.within
+    priority = tree.sizes if strategy == "largest" else tree.within
     leaves = {0}
     for s, node in enumerate(tree.splits):
         assert node in leaves
-        assert urgency[node] >= max(urgency[leaf] for leaf in leaves if tree.sizes[leaf] > 1) * (1 - 1e-12)
+        assert priority[node] >= max(priority[leaf] for leaf in leaves if tree.sizes[leaf] > 1) * (1 - 1e-12)
         leaves = leaves - {node} | {2 * s + 1, 2 * s + 2}
     assert leaves == set(tree.leaves.tolist())
 
 
-@pytest.mark.parametrize("given", VARIANTS[:-1])  # not for "released", which need not settle
-def test_each_split_is_a_local_optimum_of_its_two_halves(given, rng):
-    """From the halves of a split, k-sums with two clusters finds nothing better: it was Algorithm 1 to the end."""
+@pytest.mark.parametrize("options", VARIANTS[:-1])  # The rule "released" need not converge.
+def test_each_split_is_a_local_optimum(options, rng):
+    """k-sums with two clusters cannot improve the halves of a split: Algorithm 1 had converged."""
     X = rng.standard_normal((200, 4))
-    model = BisectingKSums(6, random_state=0, tol=0, max_iter=1000, **given).fit(X)
-    plain = "hartigan" if given.get("objective") != "pairwise" and given.get("metric") != "cosine" else "paper"
-    flat = {"rule": plain} | {name: value for name, value in given.items() if name in ("objective", "metric", "rule")}
+    model = BisectingKSums(6, random_state=0, tol=0, max_iter=1000, **options).fit(X)
+    plain = "hartigan" if options.get("objective") != "pairwise" and options.get("metric") != "cosine" else "paper"
+    flat = {"rule": plain} | {name: value for name, value in options.items() if name in ("objective", "metric", "rule")}
     for k in range(2, 7):
         before, now = model.cut(k - 1), model.cut(k)
         members = before == before[now == k - 1][0]
         halves = (now[members] == k - 1).astype(int)
         again = KSums(2, init=halves, random_state=0, tol=0, max_iter=1, **flat).fit(X[members])
-        found, before = (measure_of(given, X[members], labels) for labels in (again.labels_, halves))
-        assert found >= before * (1 - 1e-9)
+        found, start = (measure_of(options, X[members], labels) for labels in (again.labels_, halves))
+        assert found >= start * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("given", VARIANTS)
-def test_linkage_is_one_for_scipy(given, rng):
+@pytest.mark.parametrize("options", VARIANTS)
+def test_scipy_accepts_the_linkage(options, rng):
     X = rng.standard_normal((150, 5))
-    model = BisectingKSums(15, random_state=0, **given).fit(X)
+    model = BisectingKSums(15, random_state=0, **options).fit(X)
     linkage = model.linkage()
     assert linkage.shape == (14, 4)
     assert hierarchy.is_valid_linkage(linkage)
     assert hierarchy.is_monotonic(linkage)
     drawn = hierarchy.dendrogram(linkage, no_plot=True)
     assert sorted(drawn["leaves"]) == list(range(15))
-    if given == {}:  # the loosest first: cutting at a height is undoing splits
+    if options == {}:  # With the loosest cluster first, a cut at a height undoes splits.
         flat = hierarchy.fcluster(linkage, 6, "maxclust")
         clusters = model.tree_.relabelling(6)
         assert len({(a, b) for a, b in zip(flat, clusters, strict=True)}) == 6
@@ -140,34 +144,35 @@ def test_linkage_is_one_for_scipy(given, rng):
 
 
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
-def test_sparse_gives_what_dense_gives(metric, rng):
+def test_sparse_and_dense_data_agree(metric, rng):
     X = rng.standard_normal((200, 30)) * (rng.random((200, 30)) < 0.3)
     X[:, 0] += 0.5
-    given = {"metric": metric, "random_state": 3, "init": "random-labels"}
-    dense, thin = (BisectingKSums(8, n_init=20, **given).fit(data) for data in (X, sparse.csr_array(X)))
-    np.testing.assert_allclose(dense.tree_.objectives[:3], thin.tree_.objectives[:3], rtol=0.02)  # other random numbers
-    for model in (dense, thin):
+    options = {"metric": metric, "random_state": 3, "init": "random-labels"}
+    dense, from_sparse = (BisectingKSums(8, n_init=20, **options).fit(data) for data in (X, sparse.csr_array(X)))
+    # The random numbers differ, so the trees are only similar.
+    np.testing.assert_allclose(dense.tree_.objectives[:3], from_sparse.tree_.objectives[:3], rtol=0.02)
+    for model in (dense, from_sparse):
         np.testing.assert_array_equal(model.predict(X), model.predict(sparse.csr_array(X)))
         np.testing.assert_array_equal(model.predict(X, by="tree"), model.predict(sparse.csr_array(X), by="tree"))
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("given", VARIANTS)
-def test_large_parts_are_read_bit_by_bit(given, kind, rng, monkeypatch):
-    """What does not fit is not gathered; KSUMS_CHECK compares every figure with the labels."""
+@pytest.mark.parametrize("options", VARIANTS)
+def test_large_parts_are_read_block_by_block(options, kind, rng, monkeypatch):
+    """Parts above the limit are not copied; KSUMS_CHECK compares every sum with the labels."""
     monkeypatch.setattr(rows, "_GATHERED_BYTES", 2000)
     X = 3 + rng.standard_normal((300, 5))
     X[:, 1:] *= rng.random((300, 4)) < 0.5
     X = sparse.csr_array(X) if kind == "sparse" else X
     weights = rng.uniform(0.5, 2, 300)
-    model = BisectingKSums(10, random_state=0, **given).fit(X, sample_weight=weights)
+    model = BisectingKSums(10, random_state=0, **options).fit(X, sample_weight=weights)
     assert len(set(model.labels_)) == 10
     assert model.converged_
 
 
 def test_threads_make_no_difference(rng, monkeypatch):
-    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
-    monkeypatch.setattr(bisecting, "_SAMPLE", 500)
+    monkeypatch.setattr(sharing, "_WORTH_SHARING", 0)
+    monkeypatch.setattr(trees, "_SAMPLE", 500)
     X = rng.standard_normal((3000, 40)).astype(np.float32)
     one, two = (BisectingKSums(300, random_state=0, n_threads=n, refine=2).fit(X) for n in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)
@@ -175,21 +180,21 @@ def test_threads_make_no_difference(rng, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "large"])
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
-def test_a_large_cluster_is_first_split_by_a_sample(metric, kind, rng, monkeypatch):
-    """As good as without a sample, and in fewer moves: the start is nearly the end."""
+def test_the_split_of_a_large_cluster_starts_from_a_sample(metric, kind, rng, monkeypatch):
+    """The result is as good as without a sample and takes fewer moves, as the start is nearly optimal."""
     X = np.abs(rng.standard_normal((4000, 12))) + np.repeat(np.eye(12)[[0, 5]] * 3, 2000, axis=0)
     X = sparse.csr_array(X) if kind == "sparse" else X
     if kind == "large":
         monkeypatch.setattr(rows, "_GATHERED_BYTES", 100_000)
     plain = BisectingKSums(2, metric=metric, init="random-labels", random_state=0).fit(X)
-    monkeypatch.setattr(bisecting, "_SAMPLE", 600)
+    monkeypatch.setattr(trees, "_SAMPLE", 600)
     quick = BisectingKSums(2, metric=metric, random_state=0).fit(X)
     assert quick.objective_ == pytest.approx(plain.objective_, rel=1e-3)
     assert quick.history_[0].moves < plain.history_[0].moves / 4
 
 
 def test_copies_of_one_row_are_split_last(rng):
-    """Three groups of copies and one of distinct rows, which alone can be split."""
+    """Three groups consist of copies, so only the ten distinct rows can be split."""
     distinct = rng.standard_normal((10, 4))
     X = np.concatenate([np.repeat(rng.standard_normal((3, 4)) + 100, 40, axis=0), distinct])
     model = BisectingKSums(13, random_state=0, strategy="largest").fit(X)
@@ -204,8 +209,8 @@ def test_copies_of_one_row_are_split_last(rng):
     wide = np.array([[1, 2, 3]] * 50 + [[3, 0, 1], [0, 3, 1]])
     for dtype in (np.float32, np.float64, np.uint8):
         for kind in (np.asarray, sparse.csr_array):
-            given = {"metric": "cosine", "strategy": "largest", "random_state": 0}
-            model = BisectingKSums(3, **given).fit(kind(wide.astype(dtype if kind is np.asarray else np.float32)))
+            options = {"metric": "cosine", "strategy": "largest", "random_state": 0}
+            model = BisectingKSums(3, **options).fit(kind(wide.astype(dtype if kind is np.asarray else np.float32)))
             assert sorted(model.sizes_) == [1, 1, 50]
     with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(1\)"):
         BisectingKSums(3, metric="cosine").fit(sparse.csr_array(np.outer([1, 2, 3, 5], [1, 1 / 3, 0])))
@@ -216,8 +221,8 @@ def test_rows_without_weight_or_direction(rng):
     weights = np.ones(100)
     weights[::7] = 0
     model = BisectingKSums(6, random_state=0).fit(X, sample_weight=weights)
-    alone = BisectingKSums(6, random_state=0).fit(X[weights > 0])
-    np.testing.assert_allclose(model.cluster_centers_, alone.cluster_centers_)
+    without = BisectingKSums(6, random_state=0).fit(X[weights > 0])
+    np.testing.assert_allclose(model.cluster_centers_, without.cluster_centers_)
     np.testing.assert_array_equal(model.labels_[::7], model.predict(X[::7]))
     X[[3, 8]] = 0
     with pytest.warns(UserWarning, match="2 rows of X are all zeros"):
@@ -239,7 +244,7 @@ def test_predict_by_centre_and_down_the_tree(blobs):
     assert set(finer.predict(blobs[:1], by="tree")) <= set(range(60))
 
 
-def test_flat_passes_mend_the_tree(rng):
+def test_flat_passes_improve_the_tree(rng):
     X = rng.standard_normal((500, 6))
     rough = BisectingKSums(25, random_state=0).fit(X)
     fine = BisectingKSums(25, random_state=0, refine=30).fit(X)
@@ -255,25 +260,25 @@ def test_flat_passes_mend_the_tree(rng):
     assert fine.tree_.objectives[9] == pytest.approx(metrics.distortion(X, fine.cut(10)))
 
 
-def test_more_tries_for_each_split(rng):
+def test_more_tries_improve_a_split(rng):
     X = rng.standard_normal((300, 8))
     one, ten = (BisectingKSums(2, init="random-labels", n_init=n, random_state=1).fit(X) for n in (1, 10))
     assert ten.distortion_ <= one.distortion_
 
 
-def test_clusters_far_from_the_mean_lose_no_digits(monkeypatch):
+def test_clusters_far_from_the_mean_keep_their_precision(monkeypatch):
     """A tight group far from the mean of all, in float32."""
     X = np.array([[0], [0.01], [0], [0.01], [1e6], [1000100]], np.float32)
     model = BisectingKSums(4, random_state=0).fit(X)
     assert model.labels_[0] == model.labels_[2] != model.labels_[1] == model.labels_[3]
     assert model.inertia_ == 0
-    for most in (0, 1 << 20):  # read bit by bit, and gathered
-        monkeypatch.setattr(rows, "_GATHERED_BYTES", most)
-        part = rows.part_of(rows.prepare(X, "l2"), np.arange(4))
+    for limit in (0, 1 << 20):  # With 0, rows are read block by block; otherwise they are copied.
+        monkeypatch.setattr(rows, "_GATHERED_BYTES", limit)
+        part = rows.subset(rows.prepare(X, "l2"), np.arange(4))
         assert float(np.ptp(part.read(np.arange(4)))) == pytest.approx(0.01, rel=1e-3)
 
 
-def test_stopped_half_way(rng):
+def test_a_stopped_fit_keeps_the_finished_splits(rng):
     X = rng.standard_normal((200, 4))
     model = BisectingKSums(20, random_state=0, callbacks=[lambda record: record.index == 7]).fit(X)
     assert len(model.sizes_) == 8
@@ -289,7 +294,7 @@ def test_stopped_half_way(rng):
     assert model.predict(X).max() == 5
 
 
-def test_interrupted_inside_a_split(rng, monkeypatch):
+def test_an_interrupted_split_is_discarded(rng, monkeypatch):
     X = rng.standard_normal((200, 4))
     calls = []
 
@@ -299,15 +304,15 @@ def test_interrupted_inside_a_split(rng, monkeypatch):
             raise KeyboardInterrupt
         return original(*arguments)
 
-    original = bisecting._split
-    monkeypatch.setattr(bisecting, "_split", split)
+    original = bisecting.split
+    monkeypatch.setattr(bisecting, "split", split)
     with pytest.warns(ConvergenceWarning, match="the model holds 4 of 20 clusters"):
         model = BisectingKSums(20, random_state=0).fit(X)
     assert len(model.sizes_) == 4
 
 
-def test_interrupted_while_the_tree_is_changed(rng, monkeypatch):
-    """Wherever Ctrl-C comes, what is left is the tree of the splits that were finished."""
+def test_an_interrupt_while_the_tree_changes_keeps_the_finished_splits(rng, monkeypatch):
+    """Ctrl-C at any moment leaves the tree of the finished splits."""
     X = rng.standard_normal((200, 4))
 
     class Interrupting(list):
@@ -316,13 +321,13 @@ def test_interrupted_while_the_tree_is_changed(rng, monkeypatch):
                 raise KeyboardInterrupt
             super().append(node)
 
-    made = bisecting._Leaves.__init__
+    original = bisecting.Leaves.__init__
 
-    def make(self, *arguments):
-        made(self, *arguments)
+    def initialise(self, *arguments):
+        original(self, *arguments)
         self.splits = Interrupting()
 
-    monkeypatch.setattr(bisecting._Leaves, "__init__", make)
+    monkeypatch.setattr(bisecting.Leaves, "__init__", initialise)
     with pytest.warns(ConvergenceWarning, match="interrupted after 5 splits; the model holds 6 of 20 clusters"):
         model = BisectingKSums(20, random_state=0).fit(X)
     monkeypatch.undo()
@@ -332,7 +337,7 @@ def test_interrupted_while_the_tree_is_changed(rng, monkeypatch):
 def test_progress_counts_splits(rng, capsys):
     BisectingKSums(4, random_state=0, verbose=2).fit(rng.standard_normal((50, 3)))
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 3
+    assert len(lines) == 4  # The plan, then one line for each of three splits.
     assert lines[-1].startswith("BisectingKSums: pass 3, objective")
 
 
@@ -346,14 +351,14 @@ def test_progress_counts_splits(rng, capsys):
         ({"rule": "hartigan", "objective": "pairwise"}, "has no meaning for objective='pairwise'"),
     ],
 )
-def test_bad_parameters(parameters, message, rng):
+def test_bad_parameters_are_refused(parameters, message, rng):
     model = BisectingKSums(**{"n_clusters": 3, **parameters})
     with pytest.raises(ValueError, match=message):
         model.fit(rng.standard_normal((30, 4)))
     assert not hasattr(model, "labels_")
 
 
-def test_bad_questions(blobs):
+def test_bad_queries_are_refused(blobs):
     model = BisectingKSums(5, random_state=0).fit(blobs)
     for k in (0, 6, 2.5, "3", True):
         with pytest.raises(ValueError, match=r"can be cut at 1 … 5 clusters; got n_clusters="):

@@ -1,4 +1,4 @@
-"""How many clusters."""
+"""Choosing the number of clusters."""
 
 import warnings
 
@@ -6,30 +6,30 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ksums.choosing import Score, _suggestion, _weakest, choose_k
-from ksums.interruption import FitInterrupted
+from ksums.choosing import Score, _suggestion, _weakest_share, choose_k
+from ksums.estimators.interruption import FitInterrupted
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
 def test_clear_clusters_are_found(blobs, metric, as_sparse):
     X = sparse.csr_array(blobs) if as_sparse else blobs
-    told = []
-    choice = choose_k(X, [3, 4, 5, 6, 7], metric=metric, tell=told.append)
+    scores = []
+    choice = choose_k(X, [3, 4, 5, 6, 7], metric=metric, on_score=scores.append)
     assert choice.k == 5
-    assert choice.scores == told
+    assert choice.scores == scores
     assert choice.scores[2].stability == 1.0
     objectives = [score.objective for score in choice.scores]
     assert objectives == sorted(objectives, reverse=True)
 
 
-def test_the_same_seed_gives_the_same_choice(blobs):
+def test_a_seed_fixes_the_choice(blobs):
     assert choose_k(blobs, [2, 5], random_state=3) == choose_k(blobs, [2, 5], random_state=3)
 
 
-def test_where_there_are_no_clusters_it_says_so(rng):
+def test_data_without_clusters_is_reported(rng):
     choice = choose_k(rng.standard_normal((200, 20)), [8, 9])
-    assert "may have no clear clusters" in choice.reason
+    assert "the data may have no clear clusters" in choice.reason
 
 
 @pytest.mark.parametrize("ks", [[], [1, 2], [2, 300]])
@@ -38,12 +38,12 @@ def test_bad_ranges_are_refused(blobs, ks):
         choose_k(blobs, ks)
 
 
-def test_the_suggestion_says_why():
+def test_the_suggestion_has_a_reason():
     scores = [Score(2, 9.0, 0.6, 0.9, 0.9), Score(3, 5.0, 0.5, 1.0, 0.85), Score(4, 4.0, 0.4, 0.97, 0.5)]
     k, reason = _suggestion(scores)
     assert k == 3
     assert "also found again: 2;" in reason
-    assert "85% stay together (80% are asked for)" in reason
+    assert "85% of the pairs of rows stay together (80% are required)" in reason
     assert "k = 2 has the highest silhouette, 0.600 (k = 3: 0.500)" in reason
     assert "there may be more" not in reason
     assert "there may be more" in _suggestion(scores[:2])[1]
@@ -51,22 +51,22 @@ def test_the_suggestion_says_why():
 
 
 def test_the_weakest_cluster():
-    """Of 4 rows in a cluster, 3 of 6 pairs stay together where one row leaves; 2 of 6 where two leave together."""
-    assert _weakest(np.array([[4.0, 0.0], [0.0, 9.0]])) == 1.0
-    assert _weakest(np.array([[3.0, 1.0], [0.0, 9.0]])) == 0.5
-    assert _weakest(np.array([[2.0, 2.0], [0.0, 9.0], [1.0, 0.0]])) == pytest.approx(1 / 3)
-    assert _weakest(np.array([[1.0, 0.0], [0.0, 1.0]])) == 1.0
+    """Of the 6 pairs in a cluster of 4 rows, 3 stay together if one row leaves, and 2 if two rows leave together."""
+    assert _weakest_share(np.array([[4.0, 0.0], [0.0, 9.0]])) == 1.0
+    assert _weakest_share(np.array([[3.0, 1.0], [0.0, 9.0]])) == 0.5
+    assert _weakest_share(np.array([[2.0, 2.0], [0.0, 9.0], [1.0, 0.0]])) == pytest.approx(1 / 3)
+    assert _weakest_share(np.array([[1.0, 0.0], [0.0, 1.0]])) == 1.0
 
 
-def test_frames_and_too_few_rows(blobs):
+def test_data_frames_and_too_few_rows(blobs):
     pd = pytest.importorskip("pandas")
     assert choose_k(pd.DataFrame(blobs), [4, 5]) == choose_k(blobs, [4, 5])
-    with pytest.raises(ValueError, match="X has 3 rows; to choose between numbers of clusters, 5 are needed"):
+    with pytest.raises(ValueError, match="X has 3 rows; choosing a number of clusters requires at least 5"):
         choose_k(blobs[:3], [2])
 
 
-def test_ctrl_c_ends_it(blobs, monkeypatch):
-    """A fit that was cut short would get a score as if it were whole."""
+def test_ctrl_c_stops_choosing(blobs, monkeypatch):
+    """Otherwise a fit that was cut short would get a score as if it were complete."""
     from ksums import choosing
 
     def interrupted(self, X):

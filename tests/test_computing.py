@@ -1,4 +1,4 @@
-"""Threads change nothing but the time; the import is light; compiling is announced."""
+"""Threads change only the time, the import is light, and compiling is announced."""
 
 import json
 import os
@@ -14,16 +14,16 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info
 
 from ksums import KSums
-from ksums.computing import computing
-from ksums.engines import _threads
+from ksums.compute import sharing
+from ksums.compute.threads import computing
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("given", [{}, {"metric": "cosine"}, {"objective": "pairwise"}, {"rule": "released"}])
-def test_same_labels_for_any_number_of_threads(dtype, given, rng, monkeypatch):
-    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
+@pytest.mark.parametrize("options", [{}, {"metric": "cosine"}, {"objective": "pairwise"}, {"rule": "released"}])
+def test_same_labels_for_any_number_of_threads(dtype, options, rng, monkeypatch):
+    monkeypatch.setattr(sharing, "_WORTH_SHARING", 0)
     X = rng.standard_normal((3000, 40)).astype(dtype)
-    one, two = (KSums(300, random_state=0, max_iter=12, n_threads=n, **given).fit(X) for n in (1, 2))
+    one, two = (KSums(300, random_state=0, max_iter=12, n_threads=n, **options).fit(X) for n in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)
     assert one.inertia_ == two.inertia_
     assert [r.moves for r in one.history_] == [r.moves for r in two.history_]
@@ -33,8 +33,8 @@ def test_same_labels_for_any_number_of_threads(dtype, given, rng, monkeypatch):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_same_labels_for_any_number_of_threads_under_size_limits(dtype, rng, monkeypatch):
-    """Equal distances are plenty here, so any difference in rounding would show."""
-    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
+    """Many distances are equal here, so any difference in rounding would show."""
+    monkeypatch.setattr(sharing, "_WORTH_SHARING", 0)
     X = rng.integers(0, 3, (1200, 40)).astype(dtype)
     one, two = (KSums(300, size_min=3, size_max=5, max_iter=2, random_state=0, n_threads=n).fit(X) for n in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)
@@ -45,12 +45,12 @@ def blas_threads():
 
 
 def test_threads_are_limited_and_restored(blobs):
-    KMeans(2).fit(blobs)  # loads OpenMP
+    KMeans(2).fit(blobs)  # This loads OpenMP.
     before = blas_threads()
-    for wanted in (1, 2):
-        with computing(wanted) as n_threads:
-            assert n_threads <= wanted
-            assert set(blas_threads()) == {1}  # its rounding would depend on the number
+    for requested in (1, 2):
+        with computing(requested) as n_threads:
+            assert n_threads <= requested
+            assert set(blas_threads()) == {1}  # Its rounding would depend on the number of threads.
     assert blas_threads() == before
     with pytest.raises(ZeroDivisionError), computing(1):
         _ = 1 / 0
@@ -59,12 +59,12 @@ def test_threads_are_limited_and_restored(blobs):
         assert n_threads == numba.config.NUMBA_NUM_THREADS
 
 
-def test_the_number_of_threads_follows_the_environment():
-    code = "from ksums.computing import computing\nwith computing(None) as n: print(n)"
+def test_the_environment_sets_the_number_of_threads():
+    code = "from ksums.compute.threads import computing\nwith computing(None) as n: print(n)"
     assert run_python(code, NUMBA_NUM_THREADS="1").stdout.strip() == "1"
 
 
-FORKED = """
+FIT_IN_A_FORK = """
 import os, numpy as np
 from ksums import KSums
 X = np.random.default_rng(0).standard_normal((2000, 20))
@@ -75,15 +75,16 @@ if child == 0:
     os._exit(int((model.fit_predict(X) != labels).any()))
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
+"""This script fits in a forked process and prints 0 if the labels are the same there."""
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_process_can_fit_too():
-    assert run_python(FORKED).stdout.strip() == "0"
+    assert run_python(FIT_IN_A_FORK).stdout.strip() == "0"
 
 
 def test_fits_in_several_threads_at_once(rng, monkeypatch):
-    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
+    monkeypatch.setattr(sharing, "_WORTH_SHARING", 0)
     X = rng.standard_normal((1500, 20))
     expected = [KSums(40, random_state=seed, max_iter=10).fit_predict(X) for seed in range(4)]
     with ThreadPoolExecutor(4) as pool:
@@ -105,35 +106,37 @@ def test_the_import_is_light():
 
 
 FIT = "import numpy as np; from ksums import KSums; KSums(3).fit(np.random.default_rng(0).standard_normal((50, 4)))"
+"""This script makes one small fit."""
 
 
 def test_compiling_is_announced_once(tmp_path):
     first = run_python(FIT, NUMBA_CACHE_DIR=str(tmp_path))
     again = run_python(FIT, NUMBA_CACHE_DIR=str(tmp_path))
-    assert first.stderr.count("compiles its kernels") == 1
+    assert first.stderr.count("is compiling its kernels") == 1
     assert again.stderr == ""
 
 
-NARROW_VECTORS = """
+HASH_OF_LABELS = """
 import numpy as np
 from ksums import KSums
-from ksums.engines import _vectors
+from ksums.compute import vectors
 X = np.random.default_rng(0).standard_normal((700, 21)).astype(np.float32)
 model = KSums(60, n_threads=1, random_state=0, max_iter=4).fit(X)
-print(_vectors.VECTOR_BITS, hash(model.labels_.tobytes()))
+print(vectors.VECTOR_BITS, hash(model.labels_.tobytes()))
 """
+"""This script prints the width of the vectors in use and a hash of the labels."""
 
 
-def test_narrower_vectors_give_the_same_labels(tmp_path):
-    """The shapes of other CPUs, compiled for them on this one."""
+def test_labels_do_not_depend_on_the_width_of_vectors(tmp_path):
+    """Kernels are compiled for the vectors of other CPUs and run on this one."""
     host = get_host_cpu_features()
     if not (host.get("avx512f") and host.get("avx2") and host.get("fma")):
         pytest.skip("this CPU has no AVX-512 to compare narrower vectors with")
     results = {}
-    for bits, words in {"512": "+avx512f,+avx2,+fma", "256": "+avx2,+fma"}.items():
-        out = run_python(
-            NARROW_VECTORS, NUMBA_CPU_FEATURES=words, NUMBA_CACHE_DIR=str(tmp_path / bits), PYTHONHASHSEED="0"
+    for bits, features in {"512": "+avx512f,+avx2,+fma", "256": "+avx2,+fma"}.items():
+        output = run_python(
+            HASH_OF_LABELS, NUMBA_CPU_FEATURES=features, NUMBA_CACHE_DIR=str(tmp_path / bits), PYTHONHASHSEED="0"
         ).stdout.split()
-        assert out[0] == bits
-        results[bits] = out[1]
+        assert output[0] == bits
+        results[bits] = output[1]
     assert len(set(results.values())) == 1

@@ -1,4 +1,4 @@
-"""Exported graphs give our labels."""
+"""Exported graphs predict the same labels as the models."""
 
 import numpy as np
 import pytest
@@ -18,12 +18,13 @@ MODELS = [
     BisectingKSums(7, random_state=0),
     SequentialKSums(7),
 ]
+"""One model of each kind is exported."""
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{type(model).__name__}-{model.metric}")
-def test_the_graph_gives_our_labels(tmp_path, rng, model, offset, dtype):
+def test_the_graph_predicts_the_same_labels(tmp_path, rng, model, offset, dtype):
     X = (rng.standard_normal((400, 5)) + offset).astype(dtype)
     model.fit(X)
     to_onnx(model, tmp_path / "model.onnx")
@@ -32,7 +33,7 @@ def test_the_graph_gives_our_labels(tmp_path, rng, model, offset, dtype):
     (labels,) = session.run(None, {"X": X.astype(kind)})
     assert labels.dtype == np.int64
     agree = labels == model.predict(X)
-    if offset and model.metric == "cosine":  # all directions nearly alike: the last digits decide
+    if offset and model.metric == "cosine":  # All directions are nearly equal, so rounding decides.
         assert agree.mean() > 0.9
     else:
         assert agree.all()
@@ -43,14 +44,14 @@ def test_scaling_is_in_the_graph(rng):
     pipeline = make_pipeline(StandardScaler(), KSums(7, random_state=0)).fit(X)
     session = onnxruntime.InferenceSession(to_onnx(pipeline).SerializeToString(), providers=["CPUExecutionProvider"])
     assert (session.run(None, {"X": X})[0] == pipeline.predict(X)).all()
-    with pytest.raises(TypeError, match="a pipeline of a StandardScaler and a model, is needed"):
+    with pytest.raises(TypeError, match="expected a model, or a pipeline of a StandardScaler and a model"):
         to_onnx(make_pipeline(MinMaxScaler(), KSums(7)))
 
 
-def test_it_can_not_be_made_of_nothing(tmp_path):
+def test_unfitted_and_empty_models_are_refused(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         to_onnx(KSums(3), tmp_path / "a.onnx")
-    waiting = SequentialKSums(3).partial_fit(np.ones((1, 2)))
-    with pytest.raises(ValueError, match="clusters that are still empty"):
-        to_onnx(waiting, tmp_path / "a.onnx")
+    incomplete = SequentialKSums(3).partial_fit(np.ones((1, 2)))
+    with pytest.raises(ValueError, match="a model with empty clusters cannot be exported"):
+        to_onnx(incomplete, tmp_path / "a.onnx")
     assert list(tmp_path.iterdir()) == []

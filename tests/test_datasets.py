@@ -1,4 +1,4 @@
-"""Downloads against a server of our own, and the loaders."""
+"""Downloads from a local server, and the loaders."""
 
 import gzip
 import io
@@ -16,13 +16,14 @@ from ksums import datasets
 from ksums.datasets import DownloadError, _download, _fetch, download
 from ksums.io import write_vecs
 
-CONTENT = bytes(range(256)) * 40  # 10,240 bytes
+CONTENT = bytes(range(256)) * 40
+"""The test server sends these 10,240 bytes."""
 
 
 class Server(BaseHTTPRequestHandler):
-    """Answers by the first word of the path, and notes what it was asked for."""
+    """Behaves as the first word of the path says, and records all requests."""
 
-    asked: list
+    requests: list
     content = CONTENT
     tag = '"one"'
 
@@ -31,8 +32,8 @@ class Server(BaseHTTPRequestHandler):
 
     def do_GET(self):
         kind = self.path.strip("/").split("/")[0]
-        self.asked.append((kind, self.headers.get("Range")))
-        times = sum(1 for earlier, _ in self.asked if earlier == kind)
+        self.requests.append((kind, self.headers.get("Range")))
+        times = sum(1 for earlier, _ in self.requests if earlier == kind)
         if kind == "missing":
             self.send_error(404)
         elif kind == "refused":
@@ -51,10 +52,10 @@ class Server(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _file(self, kind, times):
-        body, asked = self.content, self.headers.get("Range")
+        body, requested = self.content, self.headers.get("Range")
         start = 0
-        if asked and kind != "whole" and self.headers.get("If-Range") == self.tag:
-            start = int(asked.removeprefix("bytes=").removesuffix("-"))
+        if requested and kind != "no-ranges" and self.headers.get("If-Range") == self.tag:
+            start = int(requested.removeprefix("bytes=").removesuffix("-"))
             if start >= len(body):
                 self.send_response(416)
                 self.send_header("Content-Range", f"bytes */{len(body)}")
@@ -65,10 +66,10 @@ class Server(BaseHTTPRequestHandler):
         if start:
             shift = 1 if kind == "shifted" else 0
             self.send_header("Content-Range", f"bytes {start + shift}-{len(body) - 1}/{len(body)}")
-        if kind != "nameless":
+        if kind != "no-tag":
             self.send_header("ETag", f"W/{self.tag}" if kind == "weak" else self.tag)
         self.end_headers()
-        if kind in ("broken", "nameless") and times < 4:  # a third of what is left, then it breaks off
+        if kind in ("broken", "no-tag") and times < 4:  # The connection breaks after a third of the rest.
             body = body[: start + (len(body) - start) // 3]
         for at in range(start, len(body), 2048):
             self.wfile.write(body[at : at + 2048])
@@ -81,8 +82,8 @@ class Server(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr(_download, "_WAIT", 0.01)
-    handler = type("Handler", (Server,), {"asked": []})
+    monkeypatch.setattr(_download, "_FIRST_PAUSE", 0.01)
+    handler = type("Handler", (Server,), {"requests": []})
     running = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
     handler.at = f"http://127.0.0.1:{running.server_address[1]}"
@@ -95,87 +96,90 @@ def get(server, kind, path, **more):
     return download([f"{server.at}/{kind}/file"], path, verbose=False, **more)
 
 
-@pytest.mark.parametrize("kind", ["ok", "slow", "whole", "busy", "broken", "nameless"])
-def test_the_file_is_whole(server, tmp_path, kind):
+@pytest.mark.parametrize("kind", ["ok", "slow", "no-ranges", "busy", "broken", "no-tag"])
+def test_the_file_is_complete(server, tmp_path, kind):
     path = get(server, kind, tmp_path / "new" / "file", size=len(CONTENT))
     assert path.read_bytes() == CONTENT
     assert [entry.name for entry in path.parent.iterdir()] == ["file"]
 
 
-def test_a_broken_download_goes_on_where_it_was(server, tmp_path):
+def test_a_broken_download_resumes(server, tmp_path):
     get(server, "broken", tmp_path / "file")
-    starts = [asked and int(asked.split("=")[1][:-1]) for _, asked in server.asked]
+    starts = [requested and int(requested.split("=")[1][:-1]) for _, requested in server.requests]
     assert starts[0] is None
     assert starts[1:] == sorted(starts[1:])
     assert starts[1] == len(CONTENT) // 3
 
 
-def test_it_goes_on_in_another_call_too(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(_download, "_TRIES", 1)
-    with pytest.raises(DownloadError, match=r"broken off at 3,413 of 10,240 bytes.*what has come is kept"):
+def test_another_call_resumes(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(_download, "_MAX_ATTEMPTS", 1)
+    with pytest.raises(
+        DownloadError, match=r"the connection broke at 3,413 of 10,240 bytes.*the download resumes where it stopped"
+    ):
         get(server, "broken", tmp_path / "file")
     assert not (tmp_path / "file").exists()
     assert (tmp_path / "file.part").stat().st_size == 3413
-    monkeypatch.setattr(_download, "_TRIES", 4)
+    monkeypatch.setattr(_download, "_MAX_ATTEMPTS", 4)
     assert get(server, "broken", tmp_path / "file").read_bytes() == CONTENT
-    assert ("broken", "bytes=3413-") in server.asked
+    assert ("broken", "bytes=3413-") in server.requests
 
 
-def test_a_file_that_changed_meanwhile_is_taken_from_the_beginning(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(_download, "_TRIES", 1)
+def test_a_file_that_has_changed_is_downloaded_from_the_start(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(_download, "_MAX_ATTEMPTS", 1)
     with pytest.raises(DownloadError):
         get(server, "broken", tmp_path / "file")
     server.tag, server.content = '"two"', CONTENT[::-1]
-    server.asked += [("broken", None)] * 4
+    server.requests += [("broken", None)] * 4
     assert get(server, "broken", tmp_path / "file").read_bytes() == CONTENT[::-1]
 
 
-def test_a_part_that_is_all_is_taken(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(_download, "_TRIES", 1)
+def test_a_complete_part_is_used(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(_download, "_MAX_ATTEMPTS", 1)
     with pytest.raises(DownloadError):
         get(server, "broken", tmp_path / "file")
-    (tmp_path / "file.part").write_bytes(CONTENT)  # killed just before it got its name
+    (tmp_path / "file.part").write_bytes(CONTENT)  # As if killed just before the file was renamed.
     assert get(server, "broken", tmp_path / "file").read_bytes() == CONTENT
-    assert server.asked[-1] == ("broken", f"bytes={len(CONTENT)}-")
+    assert server.requests[-1] == ("broken", f"bytes={len(CONTENT)}-")
 
 
-def test_a_server_that_stops_sending_is_given_up(server, tmp_path, monkeypatch):
+def test_a_server_that_stops_sending_times_out(server, tmp_path, monkeypatch):
     monkeypatch.setattr(_download, "_TIMEOUT", 0.2)
-    monkeypatch.setattr(_download, "_TRIES", 2)
-    server.content = CONTENT[:2048] * 2  # whatever it is asked for, it stops half-way
+    monkeypatch.setattr(_download, "_MAX_ATTEMPTS", 2)
+    server.content = CONTENT[:2048] * 2  # It stops after the first half of any request.
     with pytest.raises(DownloadError, match=r"timed out, after .*put the file into"):
         get(server, "stuck", tmp_path / "file")
     assert not (tmp_path / "file").exists()
 
 
-def test_a_server_that_announces_more_than_it_has_is_not_believed(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(_download, "_TRIES", 2)
-    assert get(server, "lies", tmp_path / "file").read_bytes() == CONTENT  # 416: there is no more
-    with pytest.raises(DownloadError, match="has 10,245 bytes, and not the 10,240"):
+def test_a_server_that_announces_too_many_bytes(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(_download, "_MAX_ATTEMPTS", 2)
+    # The second request gets 416, as there are no more bytes.
+    assert get(server, "lies", tmp_path / "file").read_bytes() == CONTENT
+    with pytest.raises(DownloadError, match="has 10,245 bytes; expected 10,240"):
         get(server, "lies", tmp_path / "other", size=len(CONTENT))
 
 
 @pytest.mark.parametrize("kind", ["shifted", "weak"])
-def test_a_part_that_does_not_fit_is_not_added(server, tmp_path, monkeypatch, kind):
-    """A server that sends another part than it was asked for, or whose tag does not stand for the bytes."""
-    monkeypatch.setattr(_download, "_TRIES", 1)
+def test_a_part_that_does_not_fit_is_discarded(server, tmp_path, monkeypatch, kind):
+    """The server sends another part than requested, or its tag does not identify the bytes."""
+    monkeypatch.setattr(_download, "_MAX_ATTEMPTS", 1)
     with pytest.raises(DownloadError):
         get(server, "broken", tmp_path / "file")
-    note = tmp_path / "file.part.json"
-    note.write_text(note.read_text().replace("/broken/", f"/{kind}/"))
+    version = tmp_path / "file.part.json"
+    version.write_text(version.read_text().replace("/broken/", f"/{kind}/"))
     assert get(server, kind, tmp_path / "file").read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize(("kind", "words"), [("missing", "404"), ("refused", "403")])
-def test_a_missing_file_is_said_at_once(server, tmp_path, kind, words):
-    with pytest.raises(DownloadError, match=f"{words}.*put the file into"):
+@pytest.mark.parametrize(("kind", "code"), [("missing", "404"), ("refused", "403")])
+def test_a_missing_file_is_reported_at_once(server, tmp_path, kind, code):
+    with pytest.raises(DownloadError, match=f"the server answered {code}.*put the file into"):
         get(server, kind, tmp_path / "file")
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_of_the_wrong_size_is_refused(server, tmp_path):
-    with pytest.raises(DownloadError, match="has 10,240 bytes, and not the 10,241 that it should have"):
+    with pytest.raises(DownloadError, match="has 10,240 bytes; expected 10,241"):
         get(server, "ok", tmp_path / "file", size=len(CONTENT) + 1)
     assert not (tmp_path / "file").exists()
 
@@ -185,21 +189,21 @@ def test_the_next_address_is_tried(server, tmp_path):
     assert download(urls, tmp_path / "file", verbose=False).read_bytes() == CONTENT
 
 
-def test_offline_the_error_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(_download, "_WAIT", 0.01)
-    with pytest.raises(DownloadError, match=r"refused.*put the file into .* by hand"):
+def test_the_offline_error_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(_download, "_FIRST_PAUSE", 0.01)
+    with pytest.raises(DownloadError, match=r"refused.*put the file into .* yourself"):
         download(["http://127.0.0.1:9/file"], tmp_path / "file", verbose=False)
 
 
-def test_a_file_put_there_by_hand_is_taken(tmp_path):
+def test_a_file_from_the_user_is_used(tmp_path):
     (tmp_path / "file").write_bytes(b"12345")
     assert download(["http://127.0.0.1:9/file"], tmp_path / "file", 5, verbose=False).read_bytes() == b"12345"
 
 
-def test_a_file_put_there_by_hand_of_the_wrong_size_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(_download, "_WAIT", 0.01)
+def test_a_file_from_the_user_with_the_wrong_size_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(_download, "_FIRST_PAUSE", 0.01)
     (tmp_path / "file").write_bytes(b"12345")
-    with pytest.raises(DownloadError, match="is there, but has 5 bytes instead of 6"):
+    with pytest.raises(DownloadError, match="exists, but has 5 bytes instead of 6"):
         download(["http://127.0.0.1:9/file"], tmp_path / "file", 6, verbose=False)
     assert (tmp_path / "file").read_bytes() == b"12345"
 
@@ -226,10 +230,10 @@ def test_fetch_sift(server, tmp_path, monkeypatch, rng):
     for _ in range(2):
         data = datasets.fetch_sift("learn", tmp_path / "home", verbose=False)
         np.testing.assert_array_equal(data.X, X)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
     assert [entry.name for entry in (tmp_path / "home").iterdir()] == ["sift_learn.npy"]
     (tmp_path / "home" / "sift_learn.npy").unlink()
-    write_vecs(tmp_path / "home" / "sift_learn.fvecs", X)  # put there by hand: it is not ours to delete
+    write_vecs(tmp_path / "home" / "sift_learn.fvecs", X)  # The user's file must not be deleted.
     datasets.fetch_sift("learn", tmp_path / "home", verbose=False)
     assert (tmp_path / "home" / "sift_learn.fvecs").exists()
     np.testing.assert_array_equal(datasets.load_sift("learn", tmp_path / "home").X, X)
@@ -237,7 +241,7 @@ def test_fetch_sift(server, tmp_path, monkeypatch, rng):
         datasets.fetch_sift("query", tmp_path)
 
 
-def test_where_the_mirror_fails_the_archive_of_texmex_is_taken(server, tmp_path, monkeypatch, rng):
+def test_the_texmex_archive_is_used_if_the_mirror_fails(server, tmp_path, monkeypatch, rng):
     X = rng.random((20, 128)).astype(np.float32)
     write_vecs(tmp_path / "x.fvecs", X)
     file = io.BytesIO()
@@ -248,7 +252,7 @@ def test_where_the_mirror_fails_the_archive_of_texmex_is_taken(server, tmp_path,
     serve(server, monkeypatch, "sift", file.getvalue(), (None, 128))
     np.testing.assert_array_equal(datasets.fetch_sift("learn", tmp_path / "home", verbose=False).X, X)
     monkeypatch.setitem(_fetch.SOURCES, "sift_base", missing._replace(file="sift_base.fvecs"))
-    with pytest.raises(DownloadError, match=r"404.*The archive of TEXMEX was tried.*sift_base\.fvecs"):
+    with pytest.raises(DownloadError, match=r"404.*The TEXMEX archive failed, too.*sift_base\.fvecs"):
         datasets.fetch_sift("base", tmp_path / "home", verbose=False)
 
 
@@ -270,7 +274,7 @@ def test_fetch_susy(server, tmp_path, monkeypatch, rng):
     np.testing.assert_array_equal(datasets.load_events(tmp_path).X, X)
 
 
-def test_fetch_rhythm_histograms_follows_the_link_on_the_page(server, tmp_path, monkeypatch, rng):
+def test_fetch_rhythm_histograms_follows_the_link(server, tmp_path, monkeypatch, rng):
     X = rng.random((4, 60)).round(3).astype(np.float32)
     server.content = gzip.compress("\n".join(",".join(map(str, row)) + ",'TRABC'" for row in X.tolist()).encode())
     source = _fetch.Source([f"{server.at}/page/index.html"], "rows.csv.gz", None, (None, 60))
@@ -298,9 +302,9 @@ def test_fetch_documents(server, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("content", [b"no archive", zipped("other.txt", b""), zipped("SUSY.csv.gz", b"no gzip")])
-def test_what_is_not_the_data_set_is_refused(server, tmp_path, monkeypatch, content):
+def test_another_file_is_refused(server, tmp_path, monkeypatch, content):
     serve(server, monkeypatch, "susy", content, (4, 18))
-    with pytest.raises(DownloadError, match=r"susy\.zip is not what it should be .* Delete it"):
+    with pytest.raises(DownloadError, match=r"susy\.zip is not the expected file .* Delete it"):
         datasets.fetch_susy(tmp_path, verbose=False)
     assert not (tmp_path / "susy.npy").exists()
 
@@ -308,7 +312,7 @@ def test_what_is_not_the_data_set_is_refused(server, tmp_path, monkeypatch, cont
 def test_another_number_of_rows_is_refused(server, tmp_path, monkeypatch, rng):
     write_vecs(tmp_path / "x.fvecs", rng.random((20, 128)))
     serve(server, monkeypatch, "sift_base", (tmp_path / "x.fvecs").read_bytes(), (21, 128))
-    with pytest.raises(DownloadError, match=r"shape \(20, 128\).* where \(21, 128\) is expected"):
+    with pytest.raises(DownloadError, match=r"shape \(20, 128\); expected \(21, 128\)"):
         datasets.fetch_sift("base", tmp_path / "home", verbose=False)
 
 
@@ -338,7 +342,7 @@ def test_bad_names_are_refused(tmp_path):
         datasets.load_documents("nothing", tmp_path)
 
 
-def test_made_documents_have_classes_to_be_found():
+def test_generated_documents_have_classes():
     data = datasets.make_documents(200, terms=300, classes=4)
     assert sparse.issparse(data.X)
     assert data.X.shape == (200, 300)

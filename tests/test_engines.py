@@ -1,4 +1,4 @@
-"""The exact engine does what the reference engine does, pass by pass; its kernels agree to the last bit."""
+"""The exact engine makes the moves of the reference engine, pass by pass; its kernels agree bit for bit."""
 
 from dataclasses import replace
 
@@ -7,21 +7,29 @@ import pytest
 from helpers import DIRECTION_RULES, EVERY_RULE, RULES, engine_for, run_passes
 from scipy import sparse
 
-from ksums import rows
-from ksums import state as states
-from ksums.drivers import driver_for
-from ksums.engines import _threads, _vectors, exact, nearest_centres
-from ksums.engines._vectors import VECTORS, lanes_of
-from ksums.engines.resident import settle
-from ksums.rows import part_of, prepare
-from ksums.state import Limits, no_limits
+from ksums.compute import sharing, vectors
+from ksums.compute.threads import use_threads
+from ksums.compute.vectors import VECTORS, lanes_of
+from ksums.method.data import rows
+from ksums.method.data.centres import prepare_with_centres
+from ksums.method.data.rows import prepare, subset
+from ksums.method.engines import exact
+from ksums.method.engines.resident import settle
+from ksums.method.nearest.centres import nearest_centres
+from ksums.method.state.limits import Limits, no_limits
+from ksums.method.state.state import build_state, reallocate, renew_sq_composites
+from ksums.planning.plan import Stop
+from ksums.rules.kinds import rule_for
+from ksums.rules.objectives import objective_value
 
-SHAPES = [(260, 7, 13), (300, 33, 97), (200, 3, 2), (250, 20, 40)]  # n, d, k
+SHAPES = [(260, 7, 13), (300, 33, 97), (200, 3, 2), (250, 20, 40)]
+"""Each shape is the number of samples n, of dimensions d and of clusters k."""
 PASSES = 4
+"""Engines are compared over this many passes."""
 
 
 def start(n, k, rng):
-    """Labels with no cluster empty, and an order for each pass."""
+    """Return labels that leave no cluster empty, and an order for each pass."""
     labels = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])[rng.permutation(n)]
     return labels, [rng.permutation(n) for _ in range(PASSES)]
 
@@ -36,7 +44,7 @@ def test_exact_equals_reference_pass_by_pass(objective, rule, metric, kind, weig
         X = rng.standard_normal((n, d))
         if kind == "sparse":
             X *= rng.random((n, d)) < 0.4
-            X[:, 0] += 1  # no row of zeros
+            X[:, 0] += 1  # No row is all zeros.
             X = sparse.csr_array(X)
         weights = rng.uniform(0.5, 3, n) if weighted else None
         labels, orders = start(n, k, rng)
@@ -44,11 +52,11 @@ def test_exact_equals_reference_pass_by_pass(objective, rule, metric, kind, weig
         if limited:
             sizes = np.bincount(labels, weights, minlength=k)
             limits = Limits(np.minimum(sizes, 0.7 * sizes.mean()), np.maximum(sizes, 1.4 * sizes.mean()))
-        given = {"objective": objective, "rule": rule, "metric": metric, "weights": weights, "limits": limits}
-        expected, moves = run_passes(engine_for(X, labels, k, reference=True, **given), orders)
+        options = {"objective": objective, "rule": rule, "metric": metric, "weights": weights, "limits": limits}
+        expected, moves = run_passes(engine_for(X, labels, k, reference=True, **options), orders)
         assert sum(moves) > 0
         for kernel in ["sparse"] if kind == "sparse" else ["rows", "columns", "panels"]:
-            engine = engine_for(X, labels, k, kernel=kernel, **given)
+            engine = engine_for(X, labels, k, kernel=kernel, **options)
             got, got_moves = run_passes(engine, orders)
             assert got_moves == moves, kernel
             for one, other in zip(expected, got, strict=True):
@@ -61,15 +69,15 @@ def test_exact_equals_reference_pass_by_pass(objective, rule, metric, kind, weig
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize(("objective", "rule"), DIRECTION_RULES)
-def test_rules_of_the_baselines(objective, rule, kind, weighted, rng):
+def test_rules_of_the_baselines_equal_the_reference(objective, rule, kind, weighted, rng):
     test_exact_equals_reference_pass_by_pass(objective, rule, "cosine", kind, weighted, False, rng)
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize(("objective", "rule", "metric"), EVERY_RULE)
-def test_samples_in_no_cluster_yet_join_one(objective, rule, metric, kind, weighted, rng):
-    """Some have a cluster, the others have not: all are decided as by the reference engine."""
+def test_samples_without_a_cluster_join_one(objective, rule, metric, kind, weighted, rng):
+    """Samples with and without a cluster all go where the reference engine puts them."""
     for n, d, k in SHAPES:
         X = rng.standard_normal((n, d))
         if kind == "sparse":
@@ -77,37 +85,37 @@ def test_samples_in_no_cluster_yet_join_one(objective, rule, metric, kind, weigh
             X[:, 0] += 1
             X = sparse.csr_array(X)
         weights = rng.uniform(0.5, 3, n) if weighted else None
-        given = {"objective": objective, "rule": rule, "metric": metric, "weights": weights}
+        options = {"objective": objective, "rule": rule, "metric": metric, "weights": weights}
         labels = np.where(rng.random(n) < 0.3, rng.integers(0, k, n), -1)
         labels[rng.permutation(n)[:k]] = np.arange(k)
         expected = moves = None
         for kernel in ["reference", "sparse"] if kind == "sparse" else ["reference", "rows", "columns", "panels"]:
-            made = {"reference": True} if kernel == "reference" else {"kernel": kernel}
-            engine = engine_for_some(X, labels, k, **given, **made)
+            chosen = {"reference": True} if kernel == "reference" else {"kernel": kernel}
+            engine = engine_for_labelled(X, labels, k, **options, **chosen)
             got, got_moves = run_passes(engine, [np.arange(n)])
             expected, moves = (got, got_moves) if kernel == "reference" else (expected, moves)
             np.testing.assert_array_equal(expected[0], got[0], err_msg=kernel)
             assert got_moves[0] == moves[0]
             assert got[0].min() >= 0
             assert engine.state.counts.sum() == n
-            everyone = states.build(engine.rows, got[0], k)
-            np.testing.assert_allclose(engine.state.composites, everyone.composites, atol=1e-10)
-            np.testing.assert_allclose(engine.state.sizes, everyone.sizes)
-            np.testing.assert_allclose(engine.state.sq_composites, everyone.sq_composites, atol=1e-9)
+            fresh = build_state(engine.rows, got[0], k)
+            np.testing.assert_allclose(engine.state.composites, fresh.composites, atol=1e-10)
+            np.testing.assert_allclose(engine.state.sizes, fresh.sizes)
+            np.testing.assert_allclose(engine.state.sq_composites, fresh.sq_composites, atol=1e-9)
 
 
-def engine_for_some(X, labels, k, **given):
-    """An engine whose state holds the samples that have a label; the others have −1."""
-    engine = engine_for(X, np.maximum(labels, 0), k, **given)
-    some = states.build(replace(engine.rows, pulling=np.flatnonzero(labels >= 0)), np.maximum(labels, 0), k)
-    for mine, theirs in zip(engine.state, some, strict=True):
-        mine[...] = theirs
+def engine_for_labelled(X, labels, k, **options):
+    """Return an engine whose state holds only the samples with a label; the others have label −1."""
+    engine = engine_for(X, np.maximum(labels, 0), k, **options)
+    labelled = build_state(replace(engine.rows, active=np.flatnonzero(labels >= 0)), np.maximum(labels, 0), k)
+    for array, values in zip(engine.state, labelled, strict=True):
+        array[...] = values
     engine.state.labels[...] = labels
     return engine
 
 
 def shuffle(order, seed):
-    """Shuffles in place, as the resident kernel does; gives the seed for the next time."""
+    """Shuffle in place as the resident kernel does, and return the next seed."""
     for last in range(len(order) - 1, 0, -1):
         seed = (seed + 0x9E3779B97F4A7C15) % 2**64
         bits = (seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
@@ -123,49 +131,49 @@ def shuffle(order, seed):
     ("objective", "rule", "metric"),
     [*((*rule, "l2") for rule in RULES), ("distortion", "paper", "cosine"), *((*r, "cosine") for r in DIRECTION_RULES)],
 )
-def test_all_passes_in_one_call(objective, rule, metric, weighted, dtype, rng):
-    """``resident.settle`` does what passes of the ``rows`` kernel do, with the stop rules and best pass of a fit."""
+def test_all_passes_of_a_resident_fit(objective, rule, metric, weighted, dtype, rng):
+    """``resident.settle`` makes the passes of the ``rows`` kernel, and stops and keeps the best pass as a fit does."""
     X = rng.standard_normal((300, 5)).astype(dtype)
     weights = rng.uniform(0.5, 3, 300) if weighted else None
-    part = part_of(prepare(X, metric, weights), np.sort(rng.permutation(300)[:120]))
-    driver, labels = driver_for(objective, metric, rule), np.arange(120) % 3
-    done = settle(part, labels, 3, driver, max_iter=20, tol=1e-3, rng=np.random.default_rng(1))
+    part = subset(prepare(X, metric, weights), np.sort(rng.permutation(300)[:120]))
+    rule, labels = rule_for(objective, metric, rule), np.arange(120) % 3
+    settled = settle(part, labels, 3, rule, Stop(max_iter=20, tol=1e-3), np.random.default_rng(1))
 
-    state = states.build(part, labels, 3)
-    engine = exact.ExactEngine(part, state, driver, no_limits(3), kernel="rows")
-    best, values = (driver.value(state), labels), []
+    state = build_state(part, labels, 3)
+    engine = exact.ExactEngine(part, state, rule, no_limits(3), kernel="rows")
+    best, values = (objective_value(rule.objective, state), labels), []
     order, seed = np.arange(120), int(np.random.default_rng(1).integers(2**63))
     for _ in range(20):
         seed = shuffle(order, seed)
         moved = sum(engine.visit(order.copy()))
-        states.renew_sq_composites(state)
-        values.append(driver.value(state))
-        if values[-1] < best[0] or driver.monotone:
+        renew_sq_composites(state)
+        values.append(objective_value(rule.objective, state))
+        if values[-1] < best[0] or rule.monotone:
             best = values[-1], state.labels.copy()
-        earlier = values[: -driver.patience]
+        earlier = values[: -rule.patience]
         if moved == 0 or (earlier and min(earlier) - min(values) <= 1e-3 * min(earlier)):
             break
-    assert done.passes == len(values)
-    np.testing.assert_array_equal(done.state.labels, best[1])
-    assert done.objective == pytest.approx(best[0], rel=1e-6)
+    assert settled.passes == len(values)
+    np.testing.assert_array_equal(settled.state.labels, best[1])
+    assert settled.objective == pytest.approx(best[0], rel=1e-6)
 
 
 @pytest.mark.parametrize("k", [20, 25])
 @pytest.mark.parametrize(("objective", "rule"), [*RULES, *DIRECTION_RULES])
-def test_equal_rows_settle(objective, rule, k, rng):
-    """Rows that are copies of each other: what looks like a gain is rounding, and nobody moves for it."""
+def test_equal_rows_stop_moving(objective, rule, k, rng):
+    """Among copies of a row an apparent gain is only rounding, and no sample moves for it."""
     metric = "cosine" if (objective, rule) in DIRECTION_RULES else "l2"
     X = rng.standard_normal((20, 5))[rng.integers(0, 20, 400)]
     labels, orders = start(400, k, rng)
     for kernel in ("reference", "rows", "columns", "panels"):
-        made = {"reference": True} if kernel == "reference" else {"kernel": kernel}
-        engine = engine_for(X, labels, k, objective=objective, rule=rule, metric=metric, **made)
+        chosen = {"reference": True} if kernel == "reference" else {"kernel": kernel}
+        engine = engine_for(X, labels, k, objective=objective, rule=rule, metric=metric, **chosen)
         _, moves = run_passes(engine, orders * 3)
         assert moves[-1] == 0, kernel
 
 
 def all_data(rng, dtype):
-    """Ordinary data, data full of equal rows, and a grid full of equal distances."""
+    """Yield ordinary data, data with many equal rows, and a grid with many equal distances."""
     for n, d, k in SHAPES:
         X = rng.standard_normal((n, d))
         yield X.astype(dtype), k
@@ -175,17 +183,17 @@ def all_data(rng, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("objective", "rule", "metric"), EVERY_RULE)
-def test_panels_equal_their_plain_twin_bit_for_bit(objective, rule, metric, dtype, rng, monkeypatch):
-    """Also where costs are equal, which only the same rounding decides in the same way; on 1 and 2 threads."""
-    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
+def test_panels_equal_the_plain_kernel_bit_for_bit(objective, rule, metric, dtype, rng, monkeypatch):
+    """Even ties are broken in the same way, as the rounding is the same, on 1 and 2 threads."""
+    monkeypatch.setattr(sharing, "_WORTH_SHARING", 0)
     for X, k in all_data(rng, dtype):
         X = X[np.abs(X).sum(axis=1) > 0] if metric == "cosine" else X
         labels, orders = start(len(X), k, rng)
-        given = {"objective": objective, "rule": rule, "metric": metric}
-        plain = engine_for(X, labels, k, kernel="columns", **given)
+        options = {"objective": objective, "rule": rule, "metric": metric}
+        plain = engine_for(X, labels, k, kernel="columns", **options)
         expected, moves = run_passes(plain, orders)
         for n_threads in (1, 2):
-            panels = engine_for(X, labels, k, kernel="panels", n_threads=n_threads, **given)
+            panels = engine_for(X, labels, k, kernel="panels", n_threads=n_threads, **options)
             got, got_moves = run_passes(panels, orders)
             assert got_moves == moves
             np.testing.assert_array_equal(expected, got)
@@ -195,69 +203,65 @@ def test_panels_equal_their_plain_twin_bit_for_bit(objective, rule, metric, dtyp
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("objective", "rule", "metric"), EVERY_RULE)
-def test_threads_share_a_pass(objective, rule, metric, dtype, rng, monkeypatch):
-    """Enough clusters for several pieces, and many blocks: the bits of the plain twin on 1, 2 and 3 threads."""
-    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
+def test_threads_that_share_a_pass_do_not_change_labels(objective, rule, metric, dtype, rng, monkeypatch):
+    """With several pieces of clusters and many blocks, 1, 2 and 3 threads give the labels of the plain kernel."""
+    monkeypatch.setattr(sharing, "_WORTH_SHARING", 0)
     monkeypatch.setattr(rows, "_BLOCK_BYTES", 5000)
     X, k = rng.integers(-3, 4, (1500, 6)).astype(dtype), 400
     X = X[np.abs(X).sum(axis=1) > 0]
     labels, orders = start(len(X), k, rng)
-    given = {"objective": objective, "rule": rule, "metric": metric}
-    expected, moves = run_passes(engine_for(X, labels, k, kernel="columns", **given), orders)
+    options = {"objective": objective, "rule": rule, "metric": metric}
+    expected, moves = run_passes(engine_for(X, labels, k, kernel="columns", **options), orders)
     for n_threads in (1, 2, 3):
-        engine = engine_for(X, labels, k, kernel="panels", n_threads=n_threads, **given)
-        assert engine.n_threads == n_threads
+        engine = engine_for(X, labels, k, kernel="panels", n_threads=n_threads, **options)
+        assert engine._threads == n_threads
         got, got_moves = run_passes(engine, orders)
         assert got_moves == moves
         np.testing.assert_array_equal(expected, got)
 
 
 def test_the_nearest_centres_are_the_same_for_any_number_of_threads(rng, monkeypatch):
-    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
+    monkeypatch.setattr(sharing, "_WORTH_SHARING", 0)
     X, centres = rng.integers(0, 4, (3000, 5)).astype(np.float32), rng.integers(0, 4, (70, 5)).astype(np.float32)
-    data, placed, sq_centres = rows.prepare_for(X, centres, "l2")
+    data, prepared_centres = prepare_with_centres(X, centres, "l2")
     expected = np.argmin(((X[:, None] - centres) ** 2).sum(axis=2), axis=1)
     for n_threads in (1, 2, 3):
-        got = nearest_centres(data, np.arange(3000), placed, sq_centres, n_threads)
+        with use_threads(n_threads):
+            got = nearest_centres(data, np.arange(3000), prepared_centres)
         distances = ((X - centres[got]) ** 2).sum(axis=1)
         np.testing.assert_array_equal(distances, ((X - centres[expected]) ** 2).sum(axis=1))
 
 
 @pytest.mark.parametrize("kernel", ["rows", "columns", "panels"])
-def test_float32_decides_as_float64_but_for_near_ties(kernel, rng):
-    """What is promised for float32: a decision differs only where float64 sees costs that are nearly equal."""
+def test_float32_decides_as_float64_except_for_near_ties(kernel, rng):
+    """A float32 decision differs from float64 only where the float64 costs are nearly equal."""
     n, d, k = 600, 24, 30
     X = rng.standard_normal((n, d)).astype(np.float32)
     labels, orders = start(n, k, rng)
     engine = engine_for(X, labels, k, kernel=kernel)
-    exact_state = states.build(prepare(X.astype(np.float64), "l2"), labels, k)
+    exact_state = build_state(prepare(X.astype(np.float64), "l2"), labels, k)
     rows64 = prepare(X.astype(np.float64), "l2")
     for order in orders:
-        for i in order:  # one visit at a time, both from the same state
+        for i in order:  # Both decide about one sample at a time, from the same state.
             before = engine.state.labels[i]
             sum(engine.visit(np.array([i])))
             chosen = engine.state.labels[i]
             x = rows64.read(np.array([i]))[0]
-            n_own = exact_state.sizes[before]
+            size = exact_state.sizes[before]
             distances = np.sum((x - exact_state.composites / exact_state.sizes[:, None]) ** 2, axis=1)
             costs = exact_state.sizes / (exact_state.sizes + 1) * distances
-            costs[before] = n_own / (n_own - 1) * distances[before] if n_own > 1 else -np.inf
+            costs[before] = size / (size - 1) * distances[before] if size > 1 else -np.inf
             if chosen != np.argmin(costs):
                 assert costs[chosen] == pytest.approx(costs.min(), rel=1e-5)
             if chosen != before:
-                states.reallocate(exact_state, i, x, 1.0, before, chosen)
+                reallocate(exact_state, i, x, 1.0, before, chosen)
     np.testing.assert_array_equal(engine.state.labels, exact_state.labels)
 
 
-def test_kernel_follows_from_the_shape():
-    assert exact.choose_kernel(8, is_sparse=False) == "rows"
-    assert exact.choose_kernel(1000, is_sparse=False) == "panels"
-    assert exact.choose_kernel(1000, is_sparse=True) == "sparse"
-
-
-def test_unknown_cpu_takes_the_plain_twin_and_says_so(monkeypatch, caplog):
-    monkeypatch.setattr(_vectors, "USE_VECTORS", False)
-    assert exact.choose_kernel(1000, is_sparse=False) == "columns"
+def test_an_unknown_cpu_uses_the_plain_kernel_and_logs_it(rng, monkeypatch, caplog):
+    monkeypatch.setattr(vectors, "USE_VECTORS", False)
+    engine = engine_for(rng.standard_normal((100, 3)), np.arange(100) % 20, 20)
+    assert engine.kernel == "columns"
     assert "plain loops" in caplog.text
 
 
@@ -270,9 +274,9 @@ def test_unknown_cpu_takes_the_plain_twin_and_says_so(monkeypatch, caplog):
         ({"sse2": True}, (128, 8, False)),
     ],
 )
-def test_vector_shape_follows_from_the_cpu(features, shape):
-    assert _vectors._shape_for(features) == shape
+def test_the_cpu_sets_the_shape_of_vectors(features, shape):
+    assert vectors._shape_for(features) == shape
 
 
-def test_panel_is_a_few_vectors_wide():
+def test_a_panel_holds_twice_as_many_values_in_float32():
     assert VECTORS * lanes_of(4) == 2 * VECTORS * lanes_of(8)

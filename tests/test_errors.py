@@ -7,7 +7,9 @@ from scipy import sparse
 from ksums import Annealed, KSums, metrics
 
 X = np.random.default_rng(0).standard_normal((30, 4))
+"""These rows are valid."""
 WITH_NAN, WITH_INF = X.copy(), X.copy()
+"""Each of these copies has one bad value."""
 WITH_NAN[17, 2], WITH_INF[3, 1] = np.nan, -np.inf
 
 PARAMETERS = [
@@ -39,8 +41,8 @@ PARAMETERS = [
     ({"max_iter": 0}, "max_iter must be"),
     ({"tol": -1e-3}, "tol must be"),
     ({"time_budget": 0}, "time_budget must be"),
-    ({"size_max": 9}, "size_max=9 times n_clusters=3 is less than the 30 samples to place; take size_max >= 10"),
-    ({"size_min": 11}, "size_min=11 times n_clusters=3 is more than the 30 samples there are; take size_min <= 10"),
+    ({"size_max": 9}, "size_max=9 times n_clusters=3 is less than the 30 samples to place; use size_max >= 10"),
+    ({"size_min": 11}, "size_min=11 times n_clusters=3 is more than the 30 samples there are; use size_min <= 10"),
     ({"size_min": 8, "size_max": 7}, "size_min=8 is above size_max=7"),
     ({"size_max": 0}, "size_max must be"),
     ({"size_max": 12, "init": np.zeros(30, int)}, "the first labels give cluster 0 the size"),
@@ -48,7 +50,7 @@ PARAMETERS = [
     ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1 or None; got 0"),
     ({"n_neighbors": 8, "engine": "exact"}, "n_neighbors=8 is for engine='neighbors'"),
     ({"polish": "full"}, "polish must be 'pass', 'assign' or None; got 'full'"),
-    ({"polish": "pass", "engine": "exact"}, "polish='pass' is a last look at all clusters"),
+    ({"polish": "pass", "engine": "exact"}, "polish='pass' is a last check of all clusters"),
     ({"n_neighbors": 8, "refine": "merge-split"}, "n_neighbors=8 asks for passes over the nearest"),
     ({"polish": "assign", "objective": "pairwise"}, "polish='assign' gives each sample its nearest centre"),
     ({"polish": "assign", "size_max": 20}, "polish='assign' gives each sample its nearest centre"),
@@ -58,15 +60,15 @@ PARAMETERS = [
     ({"callbacks": print}, "callbacks must be a list"),
     ({"callbacks": [3]}, "each of callbacks must be"),
 ]
+"""Each entry is a bad choice of parameters and its message."""
 
 
 @pytest.mark.parametrize(("parameters", "message"), PARAMETERS)
-def test_parameters(parameters, message):
+def test_bad_parameters_are_refused(parameters, message):
     model = KSums(**{"n_clusters": 3, **parameters})
     with pytest.raises(ValueError, match=message):
         model.fit(X)
-    assert not [name for name in vars(model) if name.endswith("_")] or "n_features_in_" in vars(model)
-    assert not hasattr(model, "labels_")
+    assert {name for name in vars(model) if name.endswith("_")} <= {"n_features_in_"}
 
 
 DATA = [
@@ -84,10 +86,11 @@ DATA = [
     (X[:, :0], ValueError, "0 feature"),
     (None, ValueError, "None|Expected 2D array"),
 ]
+"""Each entry is bad data, its error and its message."""
 
 
 @pytest.mark.parametrize(("data", "error", "message"), DATA, ids=range(len(DATA)))
-def test_data(data, error, message):
+def test_bad_data_is_refused(data, error, message):
     model = KSums(3)
     with pytest.raises(error, match=message):
         model.fit(data)
@@ -104,39 +107,40 @@ WEIGHTS = [
     (np.where(np.arange(30) == 4, 1e20, 1.0), "got 1 … 1e[+]20"),
     ((np.arange(30) < 2).astype(float), "only 2 of 30 rows have a weight above zero.*n_clusters=3"),
 ]
+"""Each entry is a bad array of weights and its message."""
 
 
 @pytest.mark.parametrize(("weights", "message"), WEIGHTS)
-def test_weights(weights, message):
+def test_bad_weights_are_refused(weights, message):
     with pytest.raises(ValueError, match=message):
         KSums(3).fit(X, sample_weight=weights)
 
 
-def test_weights_and_sizes_together():
+def test_weights_that_cannot_meet_size_max_are_refused():
     weights = np.ones(30)
     weights[0] = 20
     with pytest.raises(ValueError, match="a sample of weight 20 fits into no cluster of size_max=17"):
         KSums(3, size_max=17).fit(X, sample_weight=weights)
-    with pytest.raises(ValueError, match="no place was found for row"):
+    with pytest.raises(ValueError, match="no cluster has room for row"):
         KSums(2, size_max=9).fit(X[:3], sample_weight=[6, 6, 6])
 
 
 @pytest.mark.filterwarnings("ignore:.*rows of X are all zeros:UserWarning")
-def test_too_few_rows_with_a_direction():
+def test_too_few_rows_with_a_direction_are_refused():
     few = X.copy()
     few[2:] = 0
     with pytest.raises(ValueError, match=r"only 2 of 30 rows.*under metric='cosine'"):
         KSums(3, metric="cosine").fit(few)
 
 
-def test_rows_without_a_direction_and_limited_sizes():
+def test_rows_without_a_direction_are_refused_under_size_limits():
     some = X.copy()
     some[[4, 9]] = 0
     with pytest.raises(ValueError, match=r"2 rows of X are all zeros \(first row 4\).*drop these rows"):
         KSums(3, metric="cosine", size_max=20).fit(some)
 
 
-def test_new_data_of_another_width():
+def test_new_data_of_another_width_is_refused():
     model = KSums(3, random_state=0).fit(X)
     for method in (model.predict, model.transform, model.score):
         with pytest.raises(ValueError, match="X has 3 features, but KSums is expecting 4 features"):
@@ -145,7 +149,7 @@ def test_new_data_of_another_width():
             method(WITH_NAN)
 
 
-def test_new_data_too_far_away_for_its_type():
+def test_new_data_that_would_overflow_is_refused():
     model = KSums(3, random_state=0).fit(np.float32(X))
     far = np.tile(np.float32([[9e36, -9e36]]), (5, 2))
     model.cluster_centers_ = np.repeat(np.float32([[1e3], [-1e3], [2e3]]), 4, axis=1)
@@ -153,7 +157,7 @@ def test_new_data_too_far_away_for_its_type():
         model.predict(far)
 
 
-def test_measures():
+def test_measures_refuse_bad_input():
     with pytest.raises(ValueError, match="metric must be"):
         metrics.distortion(X, np.zeros(30), metric="l1")
     with pytest.raises(ValueError, match="inconsistent"):

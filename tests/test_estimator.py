@@ -1,4 +1,4 @@
-"""All estimators keep scikit-learn's contract; and KSums by itself."""
+"""All estimators follow scikit-learn's contract; KSums and its attributes in detail."""
 
 import pickle
 
@@ -30,15 +30,15 @@ ESTIMATORS = [
     SequentialKSums(metric="cosine", half_life=20),
     *(getattr(baselines, name)() for name in baselines.__all__),
 ]
+"""scikit-learn checks these estimators."""
 
-# The visiting order and the seeds are drawn row by row, so repeated rows are visited one by one where a weighted
-# row is visited once: both are runs of Algorithm 1, with different random numbers. What does hold, that the sums
-# and measures are the same and a weighted move is that of all copies, is tested in test_weights.py. The same goes for
-# all methods here; scikit-learn's own k-means classes fail these two checks as well.
 EXPECTED_FAILURES = {
     f"check_sample_weight_equivalence_on_{kind}_data": "a weighted row is visited once, repeated rows one by one"
     for kind in ("dense", "sparse")
 }
+"""All estimators fail these two checks, as scikit-learn's own k-means classes do: the visiting order and the seeds are
+drawn row by row, so both fits of a check run Algorithm 1, but with different random numbers. ``test_weights.py`` tests
+what does hold: sums and measures are those of repeated rows, and a weighted move lowers the objective."""
 
 
 @pytest.mark.filterwarnings("ignore:.*rows of X are all zeros:UserWarning")
@@ -48,7 +48,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_replaces_k_means_in_one_line(blobs):
+def test_ksums_is_a_one_line_replacement_for_k_means(blobs):
     parameters = {"n_clusters": 5, "n_init": 3, "max_iter": 300, "tol": 1e-4, "random_state": 0, "verbose": 0}
     ours, theirs = KSums(**parameters).fit(blobs), KMeans(**parameters).fit(blobs)
     assert ours.inertia_ <= theirs.inertia_ * (1 + 1e-9)
@@ -59,7 +59,7 @@ def test_replaces_k_means_in_one_line(blobs):
     assert ours.score(blobs) == pytest.approx(theirs.score(blobs), rel=1e-3)
 
 
-def test_is_better_than_k_means_on_real_data():
+def test_ksums_beats_k_means_on_real_data():
     X = load_digits().data
     ours = [KSums(50, random_state=s).fit(X).inertia_ for s in range(5)]
     theirs = [KMeans(50, random_state=s).fit(X).inertia_ for s in range(5)]
@@ -84,7 +84,7 @@ def test_attributes_agree_with_each_other(blobs):
     np.testing.assert_array_equal(KSums(5, random_state=0).fit_predict(blobs), model.labels_)
 
 
-def test_records_are_frozen_and_make_a_frame(blobs):
+def test_records_are_frozen_and_convert_to_a_frame(blobs):
     model = KSums(5, random_state=0).fit(blobs)
     record = model.history_[0]
     assert isinstance(record, PassRecord)
@@ -100,7 +100,7 @@ def test_records_are_frozen_and_make_a_frame(blobs):
     assert frame.seconds.is_monotonic_increasing
 
 
-def test_names_of_the_output(blobs):
+def test_the_output_columns_have_names(blobs):
     model = KSums(5, random_state=0).set_output(transform="pandas").fit(blobs)
     frame = model.transform(blobs)
     assert list(frame.columns) == list(model.get_feature_names_out()) == [f"ksums{i}" for i in range(5)]
@@ -123,11 +123,11 @@ def test_clone_and_pickle(blobs):
 
 
 @pytest.mark.parametrize("init", ["auto", "random-labels", "random-points"])
-@pytest.mark.parametrize("given", [{}, {"metric": "cosine"}, {"objective": "pairwise"}, {"rule": "released"}])
-def test_the_engine_is_a_matter_of_speed(given, init, rng):
+@pytest.mark.parametrize("options", [{}, {"metric": "cosine"}, {"objective": "pairwise"}, {"rule": "released"}])
+def test_the_engine_does_not_change_labels(options, init, rng):
     X = rng.standard_normal((250, 9))
     exact, reference = (
-        KSums(20, engine=engine, init=init, max_iter=6, random_state=4, **given).fit(X)
+        KSums(20, engine=engine, init=init, max_iter=6, random_state=4, **options).fit(X)
         for engine in ("exact", "reference")
     )
     np.testing.assert_array_equal(exact.labels_, reference.labels_)
@@ -135,23 +135,23 @@ def test_the_engine_is_a_matter_of_speed(given, init, rng):
 
 
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
-def test_sparse_gives_what_dense_gives(metric, rng):
+def test_sparse_and_dense_data_give_the_same_fit(metric, rng):
     X = rng.standard_normal((200, 30)) * (rng.random((200, 30)) < 0.3)
     X[:, 0] += 0.5
-    dense = KSums(12, metric=metric, refine=None, random_state=3).fit(X)  # the search is for dense rows only
-    thin = KSums(12, metric=metric, random_state=3).fit(sparse.csr_array(X))
-    np.testing.assert_array_equal(dense.labels_, thin.labels_)
-    np.testing.assert_allclose(dense.cluster_centers_, thin.cluster_centers_, atol=1e-12)
-    np.testing.assert_array_equal(dense.predict(X), thin.predict(sparse.csr_array(X)))
-    np.testing.assert_allclose(dense.transform(X), thin.transform(sparse.csr_array(X)), atol=1e-7)
-    assert dense.score(X) == pytest.approx(thin.score(sparse.csr_array(X)))
-    assert dense.inertia_ == pytest.approx(thin.inertia_)
-    assert dense.pairwise_ == pytest.approx(thin.pairwise_)
+    dense = KSums(12, metric=metric, refine=None, random_state=3).fit(X)  # Only dense rows can be searched.
+    from_sparse = KSums(12, metric=metric, random_state=3).fit(sparse.csr_array(X))
+    np.testing.assert_array_equal(dense.labels_, from_sparse.labels_)
+    np.testing.assert_allclose(dense.cluster_centers_, from_sparse.cluster_centers_, atol=1e-12)
+    np.testing.assert_array_equal(dense.predict(X), from_sparse.predict(sparse.csr_array(X)))
+    np.testing.assert_allclose(dense.transform(X), from_sparse.transform(sparse.csr_array(X)), atol=1e-7)
+    assert dense.score(X) == pytest.approx(from_sparse.score(sparse.csr_array(X)))
+    assert dense.inertia_ == pytest.approx(from_sparse.inertia_)
+    assert dense.pairwise_ == pytest.approx(from_sparse.pairwise_)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_uncentred_data_loses_no_digits(dtype, rng):
-    """Data far from the origin: figures agree with float64, and no row has a nearer centre than its own."""
+def test_data_far_from_the_origin_keeps_its_precision(dtype, rng):
+    """Far from the origin, the inertia agrees with float64 and predict finds the nearest centre of every row."""
     X = (1000 + rng.standard_normal((2000, 8))).astype(dtype)
     model = KSums(20, random_state=0, max_iter=20).fit(X)
     shifted = X.astype(np.float64) - 1000
@@ -161,7 +161,7 @@ def test_uncentred_data_loses_no_digits(dtype, rng):
     np.testing.assert_array_equal(model.predict(X), distances.argmin(axis=1))
 
 
-def test_cosine_looks_at_directions_only(rng):
+def test_cosine_ignores_lengths(rng):
     X = rng.standard_normal((300, 10))
     lengths = rng.uniform(0.1, 100, 300)[:, None]
     one = KSums(8, metric="cosine", random_state=0).fit(X)
@@ -177,16 +177,16 @@ def test_cosine_looks_at_directions_only(rng):
 
 
 @pytest.mark.parametrize("objective", ["distortion", "pairwise"])
-def test_rows_of_zeros_under_cosine_are_kept_and_pull_nobody(objective, rng):
+def test_rows_of_zeros_under_cosine_are_labelled_and_change_nothing_else(objective, rng):
     X = rng.standard_normal((60, 5))
     with_zeros = np.insert(X, [0, 17, 17, 60], 0.0, axis=0)
     zeros = np.flatnonzero((with_zeros == 0).all(axis=1))
-    given = {"n_clusters": 4, "metric": "cosine", "objective": objective, "max_iter": 30}
+    options = {"n_clusters": 4, "metric": "cosine", "objective": objective, "max_iter": 30}
     start = np.arange(60) % 4
-    model = KSums(init=np.insert(start, [0, 17, 17, 60], 0), random_state=0, **given)
+    model = KSums(init=np.insert(start, [0, 17, 17, 60], 0), random_state=0, **options)
     with pytest.warns(UserWarning, match=r"4 rows of X are all zeros.*rows 0, 18, 19, 63\)"):
         model.fit(with_zeros)
-    plain = KSums(init=start, random_state=0, **given).fit(X)
+    plain = KSums(init=start, random_state=0, **options).fit(X)
     np.testing.assert_array_equal(np.delete(model.labels_, zeros), plain.labels_)
     assert model.sizes_.sum() == 64
     assert (model.labels_[zeros] == 0).all()
@@ -194,7 +194,7 @@ def test_rows_of_zeros_under_cosine_are_kept_and_pull_nobody(objective, rng):
     assert model.predict(np.zeros((1, 5))).tolist() == [0]
 
 
-def test_k_stays_k_with_few_distinct_rows(rng):
+def test_no_cluster_is_empty_with_few_distinct_rows(rng):
     X = rng.standard_normal((3, 4))[rng.integers(0, 3, 50)]
     with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(3\) found smaller than n_clusters \(6\)"):
         model = KSums(6, random_state=0).fit(X)
@@ -212,16 +212,16 @@ def test_as_many_clusters_as_rows(rng):
     assert KSums(1).fit(X).sizes_.tolist() == [20]
 
 
-@pytest.mark.parametrize("given", [{}, {"objective": "pairwise"}, {"rule": "released"}])
+@pytest.mark.parametrize("options", [{}, {"objective": "pairwise"}, {"rule": "released"}])
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e7])
-def test_records_are_in_the_units_of_the_data(scale, given, blobs):
-    model = KSums(5, random_state=0, **given).fit(blobs * scale)
+def test_records_are_in_the_units_of_the_data(scale, options, blobs):
+    model = KSums(5, random_state=0, **options).fit(blobs * scale)
     best = min(model.history_, key=lambda record: record.objective)
     assert best.distortion == pytest.approx(model.distortion_)
     assert best.pairwise == pytest.approx(model.pairwise_)
 
 
-def test_distances_far_from_the_origin(blobs):
+def test_distances_far_from_the_origin_are_precise(blobs):
     model = KSums(5, random_state=0).fit(blobs + 1e7)
     assert (model.transform(blobs + 1e7).min(axis=1) ** 2).sum() == pytest.approx(model.inertia_, rel=1e-6)
 
@@ -243,14 +243,14 @@ def test_magnitudes_that_float32_cannot_square(scale, rng):
     assert len(set(model.predict(X))) == 20
 
 
-def test_much_effort_is_several_starts_where_there_is_no_search(rng):
-    """Three topics without a common word: one start in ten or so merges two of them for good."""
+def test_high_effort_makes_several_runs_if_there_is_no_search(rng):
+    """Three topics share no word, and about one run in ten merges two of them."""
     counts = np.zeros((300, 30))
     for i, words in enumerate(rng.integers(0, 10, (300, 3))):
         counts[i, i % 3 * 10 + words] = 1
     X = sparse.csr_array(counts)
-    best = [KSums(3, metric="cosine", effort="high", random_state=seed).fit(X).distortion_ for seed in range(12)]
-    assert max(best) == pytest.approx(min(best))
+    values = [KSums(3, metric="cosine", effort="high", random_state=seed).fit(X).distortion_ for seed in range(12)]
+    assert max(values) == pytest.approx(min(values))
     for model, rows, runs in (
         (KSums(3, metric="cosine", effort="high"), counts, 4),
         (KSums(3, effort="high"), X, 4),
@@ -259,4 +259,4 @@ def test_much_effort_is_several_starts_where_there_is_no_search(rng):
         (KSums(3, metric="cosine", effort="high", n_init=6), counts, 6),
         (KSums(3, metric="cosine", effort="high", init=counts[:3]), counts, 1),
     ):
-        assert model._runs(rows) == runs
+        assert model.plan_for(rows).runs == runs

@@ -1,14 +1,14 @@
-"""Readers of files of numbers, and files that are written whole or not at all."""
+"""Readers of all file formats, and files that are written completely or not at all."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from ksums.io import read_arrays, read_lines, read_rows, read_table, read_vecs, whole_or_not_at_all, write_vecs
+from ksums.io import atomic_write, read_arrays, read_lines, read_rows, read_table, read_vecs, write_vecs
 
 
 @pytest.mark.parametrize(("suffix", "dtype"), [(".fvecs", np.float32), (".bvecs", np.uint8), (".ivecs", np.int32)])
-def test_vecs_come_back_as_written(tmp_path, rng, suffix, dtype):
+def test_vecs_round_trip(tmp_path, rng, suffix, dtype):
     X = rng.integers(0, 200, (7, 5)).astype(dtype)
     write_vecs(tmp_path / f"a{suffix}", X)
     back = read_vecs(tmp_path / f"a{suffix}")
@@ -17,31 +17,36 @@ def test_vecs_come_back_as_written(tmp_path, rng, suffix, dtype):
     np.testing.assert_array_equal(back, X)
 
 
-def test_fvecs_have_the_layout_of_texmex(tmp_path):
+def test_fvecs_have_the_texmex_layout(tmp_path):
     (tmp_path / "a.fvecs").write_bytes(np.int32(2).tobytes() + np.array([1.5, -2], "<f4").tobytes())
     assert read_vecs(tmp_path / "a.fvecs").tolist() == [[1.5, -2.0]]
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
-        (b"", "is empty or cut off"),
-        (b"\x02\x00", "is empty or cut off"),
+        (b"", "is empty or truncated: it has 0 bytes"),
+        (b"\x02\x00", "is empty or truncated: it has 2 bytes"),
         (b"\x00\x00\x00\x00", "0 dimensions"),
         (b"\xff\xff\xff\xff", "-1 dimensions"),
-        (b"\x02\x00\x00\x00" + bytes(7), "no whole number of vectors"),
-        (b"\x01\x00\x00\x00" + bytes(4) + b"\x03\x00\x00\x00" + bytes(4), "vector 1 says that it has 3 dimensions"),
+        (b"\x02\x00\x00\x00" + bytes(7), "11 bytes is not a multiple of 12, the size of a vector with 2 dimensions"),
+        (
+            b"\x01\x00\x00\x00" + bytes(4) + b"\x03\x00\x00\x00" + bytes(4),
+            "vector 1 states 3 dimensions, the first one states 1",
+        ),
     ],
 )
-def test_damaged_vecs_are_refused(tmp_path, content, words):
+def test_damaged_vecs_are_refused(tmp_path, content, message):
     (tmp_path / "a.fvecs").write_bytes(content)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         read_vecs(tmp_path / "a.fvecs")
 
 
-def test_vecs_of_another_kind_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"end in \.fvecs, \.bvecs, \.ivecs; got '\.dat'"):
+def test_vecs_with_another_suffix_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"must end in \.fvecs, \.bvecs, \.ivecs; got '\.dat'"):
         read_vecs(tmp_path / "a.dat")
+    with pytest.raises(ValueError, match="got no suffix"):
+        read_vecs(tmp_path / "a")
 
 
 def test_every_format_gives_the_same_rows(tmp_path, rng):
@@ -68,12 +73,16 @@ def test_columns_by_name_and_number(tmp_path):
     (tmp_path / "a.csv").write_text('id,"the width",height\nx,1,2\ny,3,4\n')
     assert read_rows(tmp_path / "a.csv", ["height", "the width"]).tolist() == [[2, 1], [4, 3]]
     assert read_rows(tmp_path / "a.csv", [2]).tolist() == [[2], [4]]
-    with pytest.raises(ValueError, match=r"no column 'depth'; its columns are id, the width, height"):
+    with pytest.raises(
+        ValueError, match=r"no column 'depth'; its columns are id, the width, height \(numbers 0 to 2\)"
+    ):
         read_rows(tmp_path / "a.csv", ["depth"])
     np.save(tmp_path / "a.npy", np.arange(6.0).reshape(2, 3))
     assert read_rows(tmp_path / "a.npy", [2, 0]).tolist() == [[2, 0], [5, 3]]
     for wrong in (3, "a"):
-        with pytest.raises(ValueError, match=f"no column {wrong!r}; they have no names, only the numbers 0 to 2"):
+        with pytest.raises(
+            ValueError, match=f"no column {wrong!r}; its columns have no names: use numbers from 0 to 2"
+        ):
             read_rows(tmp_path / "a.npy", [wrong])
 
 
@@ -82,13 +91,13 @@ def test_parquet(tmp_path):
     table = pa.table({"a": [1, 2], "b": [0.5, 1.5], "word": ["x", "y"]})
     parquet.write_table(table, tmp_path / "a.parquet")
     assert read_rows(tmp_path / "a.parquet", ["b", "a"]).tolist() == [[0.5, 1], [1.5, 2]]
-    with pytest.raises(ValueError, match=r"word \(string\) is none"):
+    with pytest.raises(ValueError, match=r"columns must be numeric; word \(string\) is not"):
         read_rows(tmp_path / "a.parquet")
     with pytest.raises(ValueError, match="no column 'c'; its columns are a, b, word"):
         read_rows(tmp_path / "a.parquet", ["c"])
-    whole = (tmp_path / "a.parquet").read_bytes()
-    (tmp_path / "a.parquet").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match="cut off, or no parquet file"):
+    complete = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(complete[: len(complete) // 2])
+    with pytest.raises(ValueError, match="truncated, or not a parquet file"):
         read_rows(tmp_path / "a.parquet")
 
 
@@ -96,7 +105,7 @@ def test_svmlight(tmp_path):
     (tmp_path / "a.svm").write_text("1 1:0.5 3:2\n-1 2:1\n")
     assert read_rows(tmp_path / "a.svm").toarray().tolist() == [[0.5, 0, 2], [0, 1, 0]]
     (tmp_path / "a.svm").write_text("nonsense here\n")
-    with pytest.raises(ValueError, match="is no svmlight file"):
+    with pytest.raises(ValueError, match="cannot be read as an svmlight file"):
         read_rows(tmp_path / "a.svm")
 
 
@@ -136,8 +145,8 @@ def test_separators_and_names_are_found(tmp_path, text, names, rows):
     assert table.X.tolist() == rows
 
 
-def test_a_column_of_words_makes_no_header(tmp_path):
-    """Else the first row would be lost, and all labels shifted."""
+def test_a_column_of_words_is_not_a_header(tmp_path):
+    """Otherwise the first row would be lost, and all labels would be shifted."""
     (tmp_path / "a.csv").write_text("u1,1,2\nu2,3,4\n")
     assert read_rows(tmp_path / "a.csv", [1, 2]).tolist() == [[1, 2], [3, 4]]
     assert read_rows(tmp_path / "a.csv", [1, 2], header=True).tolist() == [[3, 4]]
@@ -146,54 +155,54 @@ def test_a_column_of_words_makes_no_header(tmp_path):
     assert read_rows(tmp_path / "years.csv", ["20"], header=True).tolist() == [[2]]
     assert read_rows(tmp_path / "years.csv", [20], header=True).tolist() == [[2]]
     (tmp_path / "gap.csv").write_text("NA,2\n3,4\n")
-    with pytest.raises(ValueError, match="line 1, column 0 holds 'NA': fill it in"):
+    with pytest.raises(ValueError, match="line 1, column 0 has the value 'NA': fill it in, or delete the row"):
         read_rows(tmp_path / "gap.csv")
 
 
-def test_columns_to_take_where_there_are_names(tmp_path):
+def test_columns_to_read_if_the_file_has_names(tmp_path):
     (tmp_path / "a.csv").write_text("word,b,a\nx,1,2\n")
     assert read_table(tmp_path / "a.csv", if_named=["a", "b"]) == (pytest.approx(np.array([[2, 1]])), ["a", "b"], None)
     (tmp_path / "plain.csv").write_text("1,2\n")
     assert read_table(tmp_path / "plain.csv", if_named=["a", "b"]).X.tolist() == [[1, 2]]
 
 
-def test_encodings_of_windows(tmp_path):
+def test_windows_encodings(tmp_path):
     (tmp_path / "w.csv").write_bytes("größe;b\n1;2\n".encode("cp1252"))
-    with pytest.warns(UserWarning, match="is not in UTF-8; it was read as cp1252"):
+    with pytest.warns(UserWarning, match="is not UTF-8; it was read as cp1252"):
         assert read_table(tmp_path / "w.csv").columns == ["größe", "b"]
     (tmp_path / "u.csv").write_bytes("größe\tb\n1\t2\n".encode("utf-16"))
     assert read_table(tmp_path / "u.csv").columns == ["größe", "b"]
 
 
-def test_the_index_of_pandas_is_no_feature(tmp_path):
+def test_the_pandas_index_is_not_a_feature(tmp_path):
     (tmp_path / "a.csv").write_text(",a\n0,5\n1,6\n2,7\n")
-    with pytest.warns(UserWarning, match="the first column has no name and counts the rows"):
+    with pytest.warns(UserWarning, match="the first column has no name and only counts the rows; it is ignored"):
         assert read_rows(tmp_path / "a.csv").tolist() == [[5], [6], [7]]
     (tmp_path / "a.csv").write_text('"","a",\n"1",5,\n"2",6,\n')
-    with pytest.warns(UserWarning, match="the first column has no name and counts the rows"):
+    with pytest.warns(UserWarning, match="the first column has no name and only counts the rows; it is ignored"):
         assert read_rows(tmp_path / "a.csv").tolist() == [[5], [6]]
     (tmp_path / "a.csv").write_text(",a\n3,5\n1,6\n2,7\n")
     assert read_rows(tmp_path / "a.csv").shape == (3, 2)
-    with pytest.raises(ValueError, match="column 'a' of"):
+    with pytest.raises(ValueError, match=r"column 'a' of .* is requested twice"):
         read_rows(tmp_path / "a.csv", ["a", 1])
 
 
 @pytest.mark.parametrize("text", ["2019,2020\n5,6\n", "0,1,2\n5.5,6,7\n"])
-def test_numbers_for_names_are_said(tmp_path, text):
+def test_numbers_as_names_are_reported(tmp_path, text):
     (tmp_path / "a.csv").write_text(text)
-    with pytest.warns(UserWarning, match="is taken to be names"):
+    with pytest.warns(UserWarning, match="is read as column names; if it is a row, use header=False"):
         assert len(read_rows(tmp_path / "a.csv")) == 1
     assert len(read_rows(tmp_path / "a.csv", header=False)) == 2
 
 
-def test_wide_rows_and_long_texts(tmp_path):
+def test_wide_rows_and_long_cells(tmp_path):
     (tmp_path / "a.csv").write_text("\n".join(",".join(["0.25"] * 60_000) for _ in range(2)))
     assert read_rows(tmp_path / "a.csv").shape == (2, 60_000)
     (tmp_path / "a.csv").write_text(f'a,b\n1,"{"x" * 200_000}"\n')
     assert read_rows(tmp_path / "a.csv", ["a"]).tolist() == [[1]]
 
 
-def test_no_digit_is_lost(tmp_path):
+def test_no_digits_are_lost(tmp_path):
     X = np.array([[1_700_000_000 + i, 16_777_216 + i] for i in range(4)])
     np.savetxt(tmp_path / "a.csv", X, delimiter=",", fmt="%d")
     np.testing.assert_array_equal(read_rows(tmp_path / "a.csv"), X)
@@ -205,7 +214,7 @@ def test_no_digit_is_lost(tmp_path):
     assert read_rows(tmp_path / "small.csv").dtype == np.float32
 
 
-def test_parquet_of_pandas_and_of_lists(tmp_path):
+def test_parquet_with_a_pandas_index_and_with_lists(tmp_path):
     pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -218,14 +227,14 @@ def test_parquet_of_pandas_and_of_lists(tmp_path):
         np.testing.assert_array_equal(table.X, vectors)
         assert table.columns == ["v[0]", "v[1]", "v[2]"]
     parquet.write_table(pa.table({"v": [[1.0], [1.0, 2.0]]}), tmp_path / "v.parquet")
-    with pytest.raises(ValueError, match="the lists in column 'v' must be of the same length"):
+    with pytest.raises(ValueError, match="the lists in column 'v' must all have the same length"):
         read_rows(tmp_path / "v.parquet")
     parquet.write_table(pa.table([[1, 2], [3, 4]], names=["a", "a"]), tmp_path / "t.parquet")
     with pytest.raises(ValueError, match="2 columns called 'a'"):
         read_rows(tmp_path / "t.parquet")
 
 
-def test_names_of_cluto_come_along(tmp_path):
+def test_cluto_names_are_read(tmp_path):
     (tmp_path / "a.mat").write_text("2 3 3\n1 2 3 1\n2 4\n")
     (tmp_path / "a.mat.clabel").write_text("apple\npear\nplum\n")
     (tmp_path / "a.mat.rlabel").write_text("one\ntwo\n")
@@ -242,51 +251,51 @@ def test_lines_end_at_line_feeds_only(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "words"),
+    ("name", "content", "message"),
     [
-        ("a.csv", b"a,b\n1,10,20\n", "its first line has 2 names, the next line 3 cells"),
-        ("a.csv", b"1\n\n3\n", "line 2 is empty: fill it in"),
-        ("a.csv", b'a,b\n"1,500",2\n', "'1,500' is no number here; write numbers with a point"),
-        ("a.csv", b"a;b\n1.234,5;2\n", "'1.234,5' is no number here; write numbers with a point"),
-        ("a.csv", b'a,b\n1,"x\ny"\n', "line 2: a cell in quotes goes on in the next line"),
+        ("a.csv", b"a,b\n1,10,20\n", "the header has 2 names, but the next line has 3 cells"),
+        ("a.csv", b"1\n\n3\n", "line 2 is empty: fill it in, or delete it"),
+        ("a.csv", b'a,b\n"1,500",2\n', "'1,500' is not a number here; write numbers with a decimal point"),
+        ("a.csv", b"a;b\n1.234,5;2\n", "'1.234,5' is not a number here; write numbers with a decimal point"),
+        ("a.csv", b'a,b\n1,"x\ny"\n', "line 2: a quoted cell continues on the next line"),
         ("a.csv", b"sep=;\n", "is empty"),
         ("a.csv", b"a,b\n1,2\n,\n\n3,4\n", "line 3 is empty"),
-        ("a.csv", b"Survey,of,1,2\nby,us,3,4\n", "Or is this line a title"),
+        ("a.csv", b"Survey,of,1,2\nby,us,3,4\n", "if this line is a title, delete it"),
         ("a.csv", b"a,b\n1,2\n,\n3,4\n", "line 3 is empty"),
         ("a.csv", b"a,a\n1,2\n", "has 2 columns called 'a'"),
         ("a.tsv", b"1\t2\n\t3\n", "line 2, column 0 is empty"),
-        ("a.csv", b"one,two\n", "has names, but no rows"),
-        ("a.csv", b"1,\xff\x00", "no text of columns"),
-        ("a.csv.gz", b"1,2\n", "no text of columns"),
+        ("a.csv", b"one,two\n", "has a header, but no rows"),
+        ("a.csv", b"1,\xff\x00", "not a text file with columns"),
+        ("a.csv.gz", b"1,2\n", "not a text file with columns"),
         ("a.csv", b"1,2\n3\n", "line 2 has 1 cells; the lines before it have 2"),
-        ("a.npy", b"\x93NUMPY\x01\x00", "cut off, or no .npy file"),
-        ("a.npy", b"", "cut off, or no .npy file"),
-        ("a.npz", b"PK\x03\x04 nothing", "cut off, or no .npz file"),
+        ("a.npy", b"\x93NUMPY\x01\x00", "truncated, or not an .npy file"),
+        ("a.npy", b"", "truncated, or not an .npy file"),
+        ("a.npz", b"PK\x03\x04 nothing", "truncated, or not an .npz file"),
         ("a.csv", b"", "is empty"),
-        ("a.csv", b"1,2\n3,\n", "line 2, column 1 is empty: fill it in"),
-        ("a.csv", b"1,2\n3,x\n", "line 2, column 1: 'x' is no number. Choose"),
-        ("a.csv", b"one,two\n3,x\n", "line 2, column 'two': 'x' is no number"),
+        ("a.csv", b"1,2\n3,\n", "line 2, column 1 is empty: fill it in, or delete the row"),
+        ("a.csv", b"1,2\n3,x\n", "line 2, column 1: 'x' is not a number; choose the numeric columns"),
+        ("a.csv", b"one,two\n3,x\n", "line 2, column 'two': 'x' is not a number"),
         ("a.txt", b"1 2\n", r"got '\.txt'"),
-        ("a", b"1 2\n", "got 'no suffix'"),
+        ("a", b"1 2\n", "got no suffix"),
     ],
 )
-def test_damaged_files_are_refused(tmp_path, name, content, words):
+def test_damaged_files_are_refused(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         read_rows(tmp_path / name, ["a"] if content.startswith(b"a,a") else None)
 
 
 def test_truncated_npy_is_refused(tmp_path, rng):
     np.save(tmp_path / "a.npy", rng.random((50, 4)))
-    whole = (tmp_path / "a.npy").read_bytes()
-    (tmp_path / "a.npy").write_bytes(whole[:-8])
-    with pytest.raises(ValueError, match="cut off"):
+    complete = (tmp_path / "a.npy").read_bytes()
+    (tmp_path / "a.npy").write_bytes(complete[:-8])
+    with pytest.raises(ValueError, match="is truncated"):
         read_rows(tmp_path / "a.npy")
 
 
 def test_arrays_of_the_wrong_shape_and_objects_are_refused(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(4.0))
-    with pytest.raises(ValueError, match=r"shape \(n, d\) is needed; got shape \(4,\)"):
+    with pytest.raises(ValueError, match=r"must have shape \(n, d\); got shape \(4,\)"):
         read_rows(tmp_path / "a.npy")
     np.save(tmp_path / "o.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(ValueError, match="plain numbers"):
@@ -297,19 +306,19 @@ def test_arrays_of_the_wrong_shape_and_objects_are_refused(tmp_path):
     assert set(read_arrays(tmp_path / "two.npz")) == {"a", "b"}
 
 
-def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(ValueError, match="is a folder"):
+def test_a_folder_is_not_a_file(tmp_path):
+    with pytest.raises(ValueError, match="is a folder; expected a file"):
         read_rows(tmp_path)
 
 
-def test_nothing_half_written_is_left(tmp_path):
+def test_no_partial_file_remains(tmp_path):
     path = tmp_path / "new" / "a.txt"
-    with whole_or_not_at_all(path, "w") as file:
+    with atomic_write(path, "w") as file:
         file.write("first")
     assert path.read_text() == "first"
 
     def write_half() -> None:
-        with whole_or_not_at_all(path, "w") as file:
+        with atomic_write(path, "w") as file:
             file.write("second")
             raise RuntimeError("in the middle")
 
@@ -322,36 +331,36 @@ def test_nothing_half_written_is_left(tmp_path):
 def test_files_under_the_wrong_name_are_refused(tmp_path):
     np.save(tmp_path / "a.npy", np.ones((2, 2)))
     (tmp_path / "a.npy").rename(tmp_path / "a.npz")
-    with pytest.raises(ValueError, match="file of plain arrays: it is a single array"):
+    with pytest.raises(ValueError, match=r"not an \.npz file of plain arrays: it is a single array"):
         read_rows(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", X=np.ones((2, 2)))
     (tmp_path / "b.npz").rename(tmp_path / "b.npy")
-    with pytest.raises(ValueError, match="is an archive of arrays: its name must end in"):
+    with pytest.raises(ValueError, match=r"is an archive of arrays: rename it so that it ends in \.npz"):
         read_rows(tmp_path / "b.npy")
     np.save(tmp_path / "c.npy", np.ones((2, 2), complex))
-    with pytest.raises(ValueError, match="real numbers is needed; got the type complex128"):
+    with pytest.raises(ValueError, match="must contain real numbers; got dtype complex128"):
         read_rows(tmp_path / "c.npy")
     (tmp_path / "D.CSV").write_text("1,2\n")
     assert read_rows(tmp_path / "D.CSV").tolist() == [[1, 2]]
 
 
 def test_damaged_sparse_matrices_are_refused(tmp_path):
-    """Compiled loops would write beyond their arrays."""
-    whole = {"format": b"csr", "shape": (2, 3), "data": np.ones(2), "indices": [0, 2], "indptr": [0, 1, 2]}
-    np.savez(tmp_path / "whole.npz", **whole)
-    assert read_rows(tmp_path / "whole.npz").shape == (2, 3)
+    """Otherwise compiled loops would write outside their arrays."""
+    complete = {"format": b"csr", "shape": (2, 3), "data": np.ones(2), "indices": [0, 2], "indptr": [0, 1, 2]}
+    np.savez(tmp_path / "complete.npz", **complete)
+    assert read_rows(tmp_path / "complete.npz").shape == (2, 3)
     for wrong in ({"indices": [0, 7]}, {"indptr": [0, 9, 2]}, {"indices": [0, -1]}, {"format": b"nonsense"}):
-        np.savez(tmp_path / "a.npz", **{**whole, **wrong})
-        with pytest.raises(ValueError, match="is damaged, or no sparse matrix"):
+        np.savez(tmp_path / "a.npz", **{**complete, **wrong})
+        with pytest.raises(ValueError, match="is damaged, or not a SciPy sparse matrix"):
             read_rows(tmp_path / "a.npz")
-    del whole["indptr"]
-    np.savez(tmp_path / "a.npz", **whole)
-    with pytest.raises(ValueError, match="is damaged, or no sparse matrix"):
+    del complete["indptr"]
+    np.savez(tmp_path / "a.npz", **complete)
+    with pytest.raises(ValueError, match="is damaged, or not a SciPy sparse matrix"):
         read_rows(tmp_path / "a.npz")
 
 
-def test_vecs_that_would_not_come_back_are_not_written(tmp_path):
-    for X, words in (([[300.7, -1.0]], "whole numbers from 0 to 255"), ([1.0, 2.0], r"shape \(n, d\)")):
-        with pytest.raises(ValueError, match=words):
+def test_vecs_that_the_format_cannot_hold_are_not_written(tmp_path):
+    for X, message in (([[300.7, -1.0]], "integers from 0 to 255"), ([1.0, 2.0], r"shape \(n, d\)")):
+        with pytest.raises(ValueError, match=message):
             write_vecs(tmp_path / "a.bvecs", np.array(X))
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The loop: when it stops, what it keeps, who is told."""
+"""The fitting loop: when it stops, what it keeps, and what it reports."""
 
 import re
 import signal
@@ -12,8 +12,8 @@ from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 
 from ksums import KSums, PassRecord, metrics
-from ksums.seeding import first_labels
-from ksums.state import reallocate
+from ksums.method.starts.first_labels import first_labels
+from ksums.method.state.state import reallocate
 
 
 @pytest.fixture
@@ -21,14 +21,14 @@ def X(rng):
     return rng.standard_normal((400, 8))
 
 
-def test_stops_when_nobody_moves(X):
+def test_stops_when_no_sample_moves(X):
     model = KSums(20, rule="hartigan", tol=0, max_iter=500, random_state=0).fit(X)
     assert model.converged_
     assert model.history_[-1].moves == 0
     assert all(record.moves > 0 for record in model.history_[:-1])
 
 
-def test_stops_when_there_is_no_more_progress(X):
+def test_stops_when_progress_falls_below_tol(X):
     strict, loose = (KSums(20, tol=tol, max_iter=500, random_state=0).fit(X) for tol in (0, 1e-2))
     assert loose.converged_
     assert loose.n_iter_ < strict.n_iter_
@@ -52,7 +52,7 @@ def test_stops_at_the_time_budget_within_a_pass(X):
     assert len(set(model.labels_)) == 20
 
 
-def test_keeps_the_best_pass_of_a_rule_that_also_rises(X):
+def test_keeps_the_best_pass_of_a_rule_that_can_raise_the_objective(X):
     model = KSums(20, rule=4.0, init="random-labels", tol=0, max_iter=40, random_state=0).fit(X)
     values = [record.objective for record in model.history_]
     assert any(later > earlier for earlier, later in pairwise(values))
@@ -74,7 +74,7 @@ def test_keeps_the_best_of_several_runs(X):
     assert model.distortion_ < max(alone)
 
 
-def test_repeats_for_a_seed_and_differs_between_seeds(X):
+def test_the_seed_decides_the_labels(X):
     one, same, other = (KSums(20, random_state=seed).fit(X).labels_ for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, same)
     assert (one != other).any()
@@ -84,11 +84,11 @@ def test_repeats_for_a_seed_and_differs_between_seeds(X):
 
 # ---------------------------------------------------------------------------------------------- Ctrl-C
 def test_ctrl_c_returns_the_best_so_far(X):
-    def press(record):
+    def press_ctrl_c(record):
         if record.index == 3:
             signal.raise_signal(signal.SIGINT)
 
-    model = KSums(20, callbacks=[press], tol=0, max_iter=500, random_state=0)
+    model = KSums(20, callbacks=[press_ctrl_c], tol=0, max_iter=500, random_state=0)
     with pytest.warns(ConvergenceWarning, match="interrupted after 3 passes"):
         model.fit(X)
     assert model.n_iter_ == 3
@@ -111,19 +111,19 @@ def test_ctrl_c_in_the_middle_of_a_pass(engine, rng, monkeypatch):
 
 
 def test_ctrl_c_in_a_later_run_keeps_the_earlier_ones(X, monkeypatch):
-    seeded = []
+    calls = []
 
     def interrupted(*arguments):
-        seeded.append(arguments)
-        if len(seeded) == 2:
+        calls.append(arguments)
+        if len(calls) == 2:
             raise KeyboardInterrupt
         return first_labels(*arguments)
 
-    monkeypatch.setattr("ksums.course.first_labels", interrupted)
+    monkeypatch.setattr("ksums.method.fitting.run.first_labels", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = KSums(20, n_init=3, random_state=0).fit(X)
     assert model.converged_
-    assert len(seeded) == 2
+    assert len(calls) == 2
 
 
 def test_ctrl_c_between_the_two_moves_of_an_exchange_keeps_the_limits(X, monkeypatch):
@@ -131,33 +131,33 @@ def test_ctrl_c_between_the_two_moves_of_an_exchange_keeps_the_limits(X, monkeyp
 
     def interrupted(*arguments):
         calls.append(arguments)
-        if len(calls) == 6:  # the second half of the third exchange, or a step back
+        if len(calls) == 6:  # This is the second move of the third exchange, or a move back.
             raise KeyboardInterrupt
         reallocate(*arguments)
 
-    monkeypatch.setattr("ksums.exchange.reallocate", interrupted)
+    monkeypatch.setattr("ksums.method.fitting.exchange.reallocate", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = KSums(20, size_min=20, size_max=20, random_state=0).fit(X)
     assert model.sizes_.tolist() == [20] * 20
 
 
 # ------------------------------------------------------------------------------------------- callbacks
-def test_functions_are_told_each_pass_and_may_stop(X):
-    told = []
+def test_functions_get_each_record_and_can_stop_the_fit(X):
+    records = []
 
     def stop_at_4(record):
-        told.append(record)
+        records.append(record)
         return record.index == 4
 
     model = KSums(20, callbacks=[stop_at_4], tol=0, max_iter=500, random_state=0).fit(X)
     assert model.n_iter_ == 4
-    assert told == model.history_
-    assert all(isinstance(record, PassRecord) for record in told)
+    assert records == model.history_
+    assert all(isinstance(record, PassRecord) for record in records)
     assert not model.converged_
 
 
 class Recorder:
-    """Follows scikit-learn's callback protocol."""
+    """A callback that follows scikit-learn's protocol and records what it gets."""
 
     def __init__(self, stop_after=None):
         self.events, self.inertias, self.stop_after = [], [], stop_after
@@ -180,7 +180,7 @@ class Recorder:
 
 
 @pytest.mark.parametrize("way", ["parameter", "set_callbacks"])
-def test_scikit_learns_protocol(way, X):
+def test_callbacks_follow_scikit_learns_protocol(way, X):
     recorder = Recorder(stop_after=3)
     model = KSums(20, tol=0, max_iter=500, random_state=0)
     model.set_params(callbacks=[recorder]) if way == "parameter" else model.set_callbacks(recorder)
@@ -191,14 +191,14 @@ def test_scikit_learns_protocol(way, X):
     assert recorder.inertias == sorted(recorder.inertias, reverse=True)
 
 
-def test_several_runs_are_tasks_of_their_own(X):
+def test_each_run_is_a_task(X):
     recorder = Recorder()
     KSums(5, rule="hartigan", n_init=2, max_iter=2, tol=0, callbacks=[recorder], random_state=0).fit(X)
     run = ["begin run", *["begin pass", "end pass"] * 2, "end run"]
     assert recorder.events == ["setup", "begin fit", *run, *run, "end fit", "teardown"]
 
 
-def test_a_callback_may_stop_between_runs(X):
+def test_a_callback_can_stop_between_runs(X):
     class StopAfterRun(Recorder):
         def on_fit_task_end(self, estimator, context):
             self.events.append(f"end {context.task_name}")
@@ -209,7 +209,7 @@ def test_a_callback_may_stop_between_runs(X):
     assert recorder.events.count("end run") == 1
 
 
-def test_a_callback_that_fails_fails_the_fit_and_is_torn_down(X):
+def test_a_failing_callback_ends_the_fit_and_is_torn_down(X):
     class Failing(Recorder):
         def on_fit_task_end(self, estimator, context):
             raise OSError("disk full")
@@ -220,7 +220,7 @@ def test_a_callback_that_fails_fails_the_fit_and_is_torn_down(X):
     assert recorder.events[-1] == "teardown"
 
 
-def test_scikit_learns_own_callbacks(X, capsys):
+def test_scikit_learns_own_callbacks_work(X, capsys):
     monitor = ScoringMonitor(scoring=lambda estimator, X, y: estimator.score(X))
     model = KSums(5, rule="hartigan", max_iter=3, tol=0, random_state=0).set_callbacks(monitor, ProgressBar()).fit(X)
     scores = [row for row in monitor.get_logs(select="most_recent").data if row["task_name"] == "pass"]
@@ -229,18 +229,19 @@ def test_scikit_learns_own_callbacks(X, capsys):
 
 
 # -------------------------------------------------------------------------------------------- progress
-def test_plain_lines_where_nobody_looks(X, capsys):
-    """With 2 one for each pass, with 1 the first and the last, and else one a second."""
+def test_progress_is_plain_lines_without_a_terminal(X, capsys):
+    """``verbose=2`` prints a line for each pass; ``verbose=1`` prints the first, the last, and one a second between."""
     model = KSums(5, rule="hartigan", verbose=2, max_iter=3, tol=0, random_state=0).fit(X)
-    lines = capsys.readouterr().err.splitlines()
+    plan, *lines = capsys.readouterr().err.splitlines()
+    assert plan == f"KSums: {model.plan_.summary}"
     assert len(lines) == model.n_iter_
     model.set_params(verbose=1).fit(X)
-    fewer = capsys.readouterr().err.splitlines()
+    _, *fewer = capsys.readouterr().err.splitlines()
     assert [line.split(" moves")[0] for line in fewer] == [line.split(" moves")[0] for line in (lines[0], lines[-1])]
     assert re.fullmatch(r"KSums: pass 1, objective [\d.]+, \d+ moves, [\d.]+ s", lines[0])
 
 
-def test_a_bar_on_a_terminal(X, capsys, monkeypatch):
+def test_progress_is_a_bar_on_a_terminal(X, capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     KSums(5, rule="hartigan", verbose=1, n_init=2, max_iter=3, tol=0, random_state=0).fit(X)
     shown = capsys.readouterr().err
@@ -249,6 +250,6 @@ def test_a_bar_on_a_terminal(X, capsys, monkeypatch):
     assert "3/3" in shown
 
 
-def test_silence_by_default(X, capsys):
+def test_a_fit_is_silent_by_default(X, capsys):
     KSums(5, random_state=0).fit(X)
     assert capsys.readouterr() == ("", "")

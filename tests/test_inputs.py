@@ -1,4 +1,4 @@
-"""What can be clustered, without a copy where that is possible, and never changed."""
+"""Accepted kinds of input: they are never changed, and copied only if necessary."""
 
 import logging
 
@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 
 from ksums import KSums
-from ksums.rows import prepare
-from ksums.validation import check_rows
+from ksums.checking.data import check_rows
+from ksums.method.data.rows import prepare
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_rows_in_c_order_are_not_copied(dtype, X):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "uint8"])
-def test_read_only_memory_maps(dtype, X, tmp_path):
+def test_read_only_memory_maps_are_accepted(dtype, X, tmp_path):
     X = (X * 10).astype(dtype)
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
@@ -59,34 +59,34 @@ def test_read_only_memory_maps(dtype, X, tmp_path):
 
 
 @pytest.mark.parametrize("layout", ["csr", "csc", "coo", "lil"])
-def test_sparse_layouts(layout, X, caplog):
+def test_all_sparse_layouts_are_accepted(layout, X, caplog):
     X = X * (X > 0.3)
     X[:, 0] += 1
-    given = sparse.csr_array(X).asformat(layout)
-    before = given.toarray()
+    converted = sparse.csr_array(X).asformat(layout)
+    before = converted.toarray()
     with caplog.at_level(logging.INFO, "ksums"):
-        model = fit(given)
+        model = fit(converted)
     np.testing.assert_array_equal(model.labels_, fit(X, refine=None).labels_)
-    np.testing.assert_array_equal(given.toarray(), before)
-    assert ("converted" in caplog.text) == (layout != "csr")
+    np.testing.assert_array_equal(converted.toarray(), before)
+    assert ("converting" in caplog.text) == (layout != "csr")
 
 
-def test_sparse_matrices_counts_and_double_entries(X):
+def test_sparse_matrices_of_counts_and_with_duplicate_entries(X):
     X = (np.abs(X) * 3).astype(np.int64)
     X[:, 0] += 1
     counts = sparse.csr_matrix(X)
     np.testing.assert_array_equal(fit(counts).labels_, fit(sparse.csr_array(X.astype(float))).labels_)
-    twice = sparse.csr_array(
+    duplicated = sparse.csr_array(
         (np.full(2 * X.size, 0.5), np.repeat(np.tile(np.arange(9), 120), 2), np.arange(0, 2 * X.size + 1, 18)),
         shape=X.shape,
     )
-    data = twice.data.copy()
+    data = duplicated.data.copy()
     with pytest.warns(UserWarning, match="distinct"):
-        fit(twice)
-    np.testing.assert_array_equal(twice.data, data)
+        fit(duplicated)
+    np.testing.assert_array_equal(duplicated.data, data)
 
 
-def test_tables(X):
+def test_tables_are_accepted(X):
     names = [f"column {i}" for i in range(9)]
     labels = fit(X).labels_
     for table in (
@@ -102,7 +102,7 @@ def test_tables(X):
 
 
 class OnlyDLPack:
-    """An array of some other library."""
+    """An array of another library."""
 
     def __init__(self, array):
         self.array = array
@@ -115,11 +115,15 @@ class OnlyDLPack:
 
 
 class OnAnotherDevice(OnlyDLPack):
+    """An array that the CPU cannot read."""
+
     def __dlpack__(self, **kwargs):
         raise BufferError("the data is on cuda:0")
 
 
 class OnlyArray:
+    """An object that NumPy can convert to an array."""
+
     def __init__(self, array):
         self.array = array
 
@@ -127,7 +131,7 @@ class OnlyArray:
         return np.asarray(self.array, dtype=dtype)
 
 
-def test_arrays_of_other_libraries(X):
+def test_arrays_of_other_libraries_are_accepted(X):
     labels = fit(X).labels_
     np.testing.assert_array_equal(fit(OnlyDLPack(X)).labels_, labels)
     np.testing.assert_array_equal(fit(OnlyArray(X)).labels_, labels)
@@ -138,8 +142,8 @@ def test_arrays_of_other_libraries(X):
 def test_data_weights_and_start_are_not_changed(X, rng):
     weights, labels = rng.uniform(0, 2, 120), rng.integers(0, 6, 120)
     copies = X.copy(), weights.copy(), labels.copy()
-    for given in (X, weights, labels):
-        given.setflags(write=False)
+    for array in (X, weights, labels):
+        array.setflags(write=False)
     KSums(6, init=labels, metric="cosine").fit(X, sample_weight=weights)
-    for given, copy in zip((X, weights, labels), copies, strict=True):
-        np.testing.assert_array_equal(given, copy)
+    for array, copy in zip((X, weights, labels), copies, strict=True):
+        np.testing.assert_array_equal(array, copy)

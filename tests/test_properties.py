@@ -1,21 +1,28 @@
-"""What must hold whatever the data is."""
+"""Properties that hold for any data."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers import join_costs, stay_cost
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksums import METHODS, KSums, checks, metrics
-from ksums import state as states
-from ksums.drivers import driver_for, join_costs, stay_cost
-from ksums.rows import prepare
+from ksums import METHODS, KSums, metrics
+from ksums.method.data.rows import prepare
+from ksums.method.state import invariants as checks
+from ksums.method.state.state import build_state, reallocate
+from ksums.rules.kinds import rule_for
+from ksums.rules.objectives import objective_value
 
 seeds = st.integers(0, 2**31 - 1)
-shapes = st.tuples(st.integers(20, 120), st.integers(2, 24), st.integers(1, 20))  # n, d, k
+"""A seed makes the data and the fit."""
+shapes = st.tuples(st.integers(20, 120), st.integers(2, 24), st.integers(1, 20))
+"""A shape is the number of samples n, of dimensions d and of clusters k."""
 rules = st.sampled_from(["hartigan", "paper", "released", "online", 2.5])
+"""These rules are for the objective "distortion"."""
 metric_names = st.sampled_from(["l2", "cosine"])
+"""These are all metrics."""
 
 
 def data(seed, n, d):
@@ -23,7 +30,7 @@ def data(seed, n, d):
 
 
 @given(seeds, shapes, rules, metric_names)
-def test_sums_are_those_of_the_labels(seed, shape, rule, metric):
+def test_sums_match_the_labels(seed, shape, rule, metric):
     n, d, k = shape
     X = data(seed, n, d)
     model = KSums(k, rule=rule, metric=metric, max_iter=6, random_state=seed).fit(X)
@@ -38,7 +45,7 @@ def test_sums_are_those_of_the_labels(seed, shape, rule, metric):
 @pytest.mark.parametrize("objective", ["distortion", "pairwise"])
 @given(seeds, shapes, metric_names)
 def test_labels_do_not_change_with_the_units_of_the_data(objective, seed, shape, metric):
-    """Scaled by a power of two, negated, columns reversed."""
+    """X is scaled by a power of two, negated, or its columns are reversed."""
     n, d, k = shape
     X = data(seed, n, d)
     model = KSums(k, objective=objective, metric=metric, refine=None, max_iter=6, random_state=seed)
@@ -49,7 +56,7 @@ def test_labels_do_not_change_with_the_units_of_the_data(objective, seed, shape,
 
 @pytest.mark.parametrize("name", METHODS)
 @given(seeds, shapes, metric_names)
-def test_every_method_keeps_its_sums_and_minds_no_units(name, seed, shape, metric):
+def test_every_method_has_correct_sums_and_ignores_units(name, seed, shape, metric):
     n, d, k = shape
     X = data(seed, n, d)
     metric = metric if metric in METHODS[name].metrics else "cosine"
@@ -65,7 +72,7 @@ def test_every_method_keeps_its_sums_and_minds_no_units(name, seed, shape, metri
 
 
 @given(seeds, shapes, metric_names, st.sampled_from(["distortion", "pairwise"]), st.booleans())
-def test_the_profit_is_the_exact_fall_of_the_objective(seed, shape, metric, objective, weighted):
+def test_the_profit_is_the_exact_decrease_of_the_objective(seed, shape, metric, objective, weighted):
     """For I_s and for Hartigan, n·(objective before − after) = weight · (stay − join)."""
     n, d, k = shape
     if k == 1:
@@ -73,29 +80,28 @@ def test_the_profit_is_the_exact_fall_of_the_objective(seed, shape, metric, obje
     rng = np.random.default_rng(seed)
     X = data(seed, n, d)
     weights = rng.uniform(0.5, 3, n) if weighted else np.ones(n)
-    driver = driver_for(objective, metric, "hartigan")
+    rule = rule_for(objective, metric, "hartigan")
     rows = prepare(X, metric, weights)
-    state = states.build(rows, np.arange(n) % k, k)
-    value = states.distortion if objective == "distortion" else states.pairwise
+    state = build_state(rows, np.arange(n) % k, k)
     for i in rng.choice(n, 5, replace=False):
         src, dst = state.labels[i], (state.labels[i] + 1) % k
         if state.counts[src] < 2:
             continue
-        x, before = rows.read(np.array([i]))[0], value(state)
-        profit = stay_cost(driver, x, weights[i], state, src) - join_costs(driver, x, weights[i], state)[dst]
-        states.reallocate(state, i, x, weights[i], src, dst)
-        fall = weights.sum() * (before - value(state))
-        assert fall == pytest.approx(weights[i] * profit, rel=1e-6, abs=1e-8 * weights.sum() * max(before, 1))
+        x, before = rows.read(np.array([i]))[0], objective_value(objective, state)
+        profit = stay_cost(rule, x, weights[i], state, src) - join_costs(rule, x, weights[i], state)[dst]
+        reallocate(state, i, x, weights[i], src, dst)
+        decrease = weights.sum() * (before - objective_value(objective, state))
+        assert decrease == pytest.approx(weights[i] * profit, rel=1e-6, abs=1e-8 * weights.sum() * max(before, 1))
 
 
 @given(seeds, shapes, st.sampled_from(["distortion", "pairwise"]))
-def test_monotone_rules_never_rise_in_a_single_move(seed, shape, objective):
+def test_no_move_of_a_monotone_rule_raises_the_objective(seed, shape, objective):
     n, d, k = shape
     X, rule = data(seed, n, d), "hartigan" if objective == "distortion" else "paper"
     model = KSums(k, objective=objective, rule=rule, init="random-labels", max_iter=5, tol=0, random_state=seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KSUMS_CHECK", "1")
-        model.fit(X)  # raises AssertionError if a move does
+        model.fit(X)  # A move that raises the objective fails an assertion here.
     values = [record.objective for record in model.history_]
     assert all(later <= earlier * (1 + 1e-12) for earlier, later in pairwise(values))
 
@@ -114,30 +120,30 @@ def test_measures_equal_their_definitions(seed, n, d, k):
     assert metrics.pairwise(X, labels) == pytest.approx(pairs / n, abs=1e-12)
 
 
-def test_the_replay_tells_every_move(rng):
+def test_the_replay_yields_the_state_after_every_move(rng):
     X = rng.standard_normal((100, 4))
     rows, before = prepare(X, "l2"), np.arange(100) % 6
     after = before.copy()
     after[[3, 50, 7]] = [0, 1, 2]
     order = rng.permutation(100)
     replayed = checks.replay(rows, before, after, order, 6)
-    told = [(states.distortion(state), states.pairwise(state)) for state in replayed]
-    assert len(told) == 3
-    assert told[-1][0] == pytest.approx(metrics.distortion(X, after))
-    assert told[-1][1] == pytest.approx(metrics.pairwise(X, after))
+    values = [(objective_value("distortion", state), objective_value("pairwise", state)) for state in replayed]
+    assert len(values) == 3
+    assert values[-1][0] == pytest.approx(metrics.distortion(X, after))
+    assert values[-1][1] == pytest.approx(metrics.pairwise(X, after))
 
 
 def test_the_check_notices_a_wrong_state(rng):
     X = rng.standard_normal((100, 4))
     rows, labels = prepare(X, "l2"), np.arange(100) % 6
-    driver, order = driver_for("distortion", "l2", "hartigan"), np.arange(100)
-    state = states.build(rows, labels, 6)
+    rule, order = rule_for("distortion", "l2", "hartigan"), np.arange(100)
+    state = build_state(rows, labels, 6)
     checks.check_state(rows, state, None)
     state.composites[0] += 1
     with pytest.raises(AssertionError, match="composites"):
         checks.check_state(rows, state, None)
-    rising = KSums(6, init=labels, random_state=0).fit(X).labels_
-    shuffled = rising.copy()
+    fitted = KSums(6, init=labels, random_state=0).fit(X).labels_
+    shuffled = fitted.copy()
     shuffled[:30] = np.roll(shuffled[:30], 7)
     with pytest.raises(AssertionError, match="raised the objective"):
-        checks.check_pass(rows, rising, states.build(rows, shuffled, 6), order, driver)
+        checks.check_pass(rows, fitted, build_state(rows, shuffled, 6), order, rule)

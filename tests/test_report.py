@@ -1,4 +1,4 @@
-"""The page about a model: what it says is so, it loads nothing, and a browser can use it."""
+"""The report page: its facts are true, it loads nothing, and it works in a browser."""
 
 import html
 import json
@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ksums import METHODS, BisectingKSums, KSums, SequentialKSums
+from ksums import METHODS, BisectingKSums, KSums, SequentialKSums, load
 from ksums.report import describe, show_report, write_report
 
 
@@ -22,15 +22,15 @@ def model(blobs):
     return KSums(5, random_state=0).fit(blobs)
 
 
-def test_what_is_said_of_a_cluster_is_so(blobs, model):
+def test_the_facts_about_a_cluster_are_true(blobs, model):
     found = describe(model, blobs)
     assert (found.n, found.d, found.left_out) == (300, 6, 0)
     for cluster in found.clusters:
-        own = np.flatnonzero(model.labels_ == cluster.index)
-        centre = blobs[own].mean(axis=0)
-        distances = np.linalg.norm(blobs[own] - centre, axis=1)
-        order = own[np.argsort(distances)]
-        assert cluster.size == len(own)
+        members = np.flatnonzero(model.labels_ == cluster.index)
+        centre = blobs[members].mean(axis=0)
+        distances = np.linalg.norm(blobs[members] - centre, axis=1)
+        order = members[np.argsort(distances)]
+        assert cluster.size == len(members)
         assert cluster.spread == pytest.approx(np.sqrt(np.mean(distances**2)))
         assert cluster.central == order[:3].tolist()
         assert cluster.distant == order[::-1][:3].tolist()
@@ -41,7 +41,7 @@ def test_what_is_said_of_a_cluster_is_so(blobs, model):
         assert words[f"column {np.argmax(np.abs(scaled))}"] == pytest.approx(scaled[np.argmax(np.abs(scaled))])
 
 
-def test_terms_of_texts(rng):
+def test_special_terms_of_texts(rng):
     counts = np.zeros((40, 6))
     counts[:20, :3], counts[20:, 3:] = rng.integers(1, 5, (20, 3)), rng.integers(1, 5, (20, 3))
     X = sparse.csr_array(counts)
@@ -60,12 +60,12 @@ def test_all_models_have_a_page(tmp_path, blobs, kind):
     assert (tmp_path / "a.html").read_text().count("<tr data-cluster") == 5
 
 
-def test_bad_use_is_told_and_nothing_is_written(tmp_path, blobs, model):
-    with pytest.raises(ValueError, match="the model is of 300 rows of 6 columns; the data has 10 rows of 6"):
+def test_bad_use_is_reported_and_nothing_is_written(tmp_path, blobs, model):
+    with pytest.raises(ValueError, match="the model was fitted to 300 rows and 6 columns; X has 10 rows and 6 columns"):
         write_report(tmp_path / "a.html", model, blobs[:10])
-    with pytest.raises(ValueError, match="there are 300 rows, but 2 names of them"):
+    with pytest.raises(ValueError, match="names must name all 300 rows; got 2 names"):
         write_report(tmp_path / "a.html", model, blobs, names=["a", "b"])
-    with pytest.raises(ValueError, match="there are 6 columns, but 1 names of them"):
+    with pytest.raises(ValueError, match="features must name all 6 columns; got 1 names"):
         write_report(tmp_path / "a.html", model, blobs, features=["a"])
     with pytest.raises(ValueError, match="not fitted"):
         write_report(tmp_path / "a.html", KSums(5), blobs)
@@ -73,7 +73,7 @@ def test_bad_use_is_told_and_nothing_is_written(tmp_path, blobs, model):
 
 
 class Loads(HTMLParser):
-    """Addresses a page would load."""
+    """Collects the addresses that a page would load."""
 
     def __init__(self):
         super().__init__()
@@ -83,7 +83,7 @@ class Loads(HTMLParser):
         self.found += [value for name, value in attrs if name in ("src", "href", "srcset")]
 
 
-def test_the_page_loads_nothing_and_is_not_led_astray_by_names(tmp_path, blobs, model):
+def test_the_page_loads_nothing_and_escapes_names(tmp_path, blobs, model):
     names = [f"</script><!--<script><b>row & {i}" for i in range(300)]
     features = [f"<img src=x> {t}" for t in range(6)]
     write_report(tmp_path / "a.html", model, blobs, names=names, features=features, title="<i>a</i>")
@@ -101,7 +101,7 @@ def test_the_page_loads_nothing_and_is_not_led_astray_by_names(tmp_path, blobs, 
     assert (min(data["x"]), max(data["x"]), min(data["y"])) == (0, 10_000, 0)
 
 
-def test_the_map_has_one_scale(rng):
+def test_the_map_has_the_same_scale_in_both_directions(rng):
     X = rng.standard_normal((200, 2)) * [30, 1]
     page = show_report(KSums(2, random_state=0).fit(X), X)
     data = json.loads(re.search(r'id="data">(.*?)</script>', page.html, re.S).group(1))
@@ -125,7 +125,7 @@ def test_methods_of_the_paper_have_a_page(blobs, name):
     assert len(describe(METHODS[name](5, metric, 0).fit(blobs), blobs).clusters) == 5
 
 
-def test_rows_may_be_a_frame_a_list_or_sparse_of_any_kind(blobs, model):
+def test_rows_may_be_a_data_frame_a_list_or_any_sparse_matrix(blobs, model):
     pd = pytest.importorskip("pandas")
     expected = describe(model, blobs)
     kinds = (
@@ -147,7 +147,7 @@ def test_tiny_data_has_a_page(X):
     assert "<svg" in show_report(KSums(1, random_state=0).fit(X), X).html
 
 
-def test_a_notebook_shows_the_page_in_a_frame(blobs, model):
+def test_a_notebook_displays_the_page_in_a_frame(blobs, model):
     page = show_report(model, blobs, title='a "title"')
     frame = page._repr_html_()
     assert frame.startswith("<iframe srcdoc=")
@@ -170,41 +170,59 @@ def test_means_are_in_the_units_of_the_data(blobs):
     assert "<h2>Means</h2>" not in show_report(cosine, X).html
 
 
-def test_rows_of_zeros_are_not_typical_of_anything(blobs):
+def test_rows_of_zeros_are_not_listed(blobs):
     X = np.vstack([np.zeros((4, 6)), blobs])
     with pytest.warns(UserWarning, match="4 rows"):
         model = KSums(5, metric="cosine", random_state=0).fit(X)
     page = show_report(model, X)
     assert page.description.without_direction == 4
     assert all(row >= 4 for cluster in page.description.clusters for row in cluster.central + cluster.distant)
-    assert "4 rows of zeros have no direction" in page.html
+    assert "4 rows of zeros have no direction and are not listed" in page.html
 
 
-def test_weights_are_said(blobs, rng):
+def test_weights_are_mentioned(blobs, rng):
     model = KSums(5, random_state=0).fit(blobs, sample_weight=rng.random(300))
     assert "Sizes are sums of weights" in show_report(model, blobs).html
-    weights = rng.permutation([0.5, 1.5] * 150)  # of mean 1
+    weights = rng.permutation([0.5, 1.5] * 150)  # Their mean is 1.
     page = show_report(KSums(5, random_state=0).fit(blobs, sample_weight=weights), blobs)
     assert page.description.weighted
     np.testing.assert_allclose(page.description.overall, np.average(blobs, axis=0, weights=weights))
     assert not describe(KSums(5, random_state=0).fit(blobs), blobs).weighted
 
 
-def test_the_page_says_what_was_run(blobs):
+def test_the_page_lists_the_parameters(blobs):
     text = show_report(
         KSums(5, objective="pairwise", init=blobs[:5], max_iter=1, random_state=3).fit(blobs), blobs
     ).html
     assert "init=array of shape (5, 6), max_iter=1, objective=&#x27;pairwise&#x27;" in text
 
 
-def test_large_data_is_sampled_and_said_so(tmp_path, rng):
+@pytest.mark.parametrize("kind", [KSums, BisectingKSums])
+def test_the_page_shows_the_plan(tmp_path, blobs, kind):
+    model = kind(5, random_state=0).fit(blobs)
+    expected = f"<dt>plan</dt><dd>{html.escape(model.plan_.summary)}</dd>"
+    assert show_report(model, blobs).html.count(expected) == 1
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert expected in show_report(loaded, blobs).html
+    del loaded.plan_  # Files of older versions have no plan.
+    assert "<dt>plan</dt>" not in show_report(loaded, blobs).html
+
+
+def test_a_page_without_a_plan(blobs):
+    page = show_report(SequentialKSums(5, random_state=0).fit(blobs), blobs)
+    assert "<dt>plan</dt>" not in page.html
+    assert "<dt>converged</dt>" not in page.html
+
+
+def test_large_data_is_sampled_and_the_page_says_so(tmp_path, rng):
     X = rng.random((9_000, 3)).astype(np.float32)
     found = write_report(tmp_path / "a.html", KSums(600, max_iter=2, random_state=0).fit(X), X)
     text = (tmp_path / "a.html").read_text("utf-8")
     assert len(found.point_rows) == 6_000
-    assert "6,000 of 9,000 rows, drawn at random" in text
+    assert "A random sample of 6,000 of 9,000 rows." in text
     assert (len(found.clusters), found.left_out) == (500, 100)
-    assert "The 100 smallest clusters are left out" in text
+    assert "The 100 smallest clusters are not shown." in text
     assert len(text) < 1_000_000
 
 
@@ -214,26 +232,27 @@ const run = () => {
   const table = document.getElementById("clusters"), size = table.querySelectorAll("th button")[1];
   const sizes = () => [...table.tBodies[0].rows].map(row => +row.cells[1].dataset.value);
   size.click(); out.down = sizes(); size.click(); out.up = sizes();
-  const canvas = document.querySelector("canvas"), tip = document.getElementById("tip");
+  const canvas = document.querySelector("canvas"), tooltip = document.getElementById("tooltip");
   const box = canvas.getBoundingClientRect();
-  for (let y = box.top; y < box.bottom && tip.style.display !== "block"; y += 8)
-    for (let x = box.left; x < box.right && tip.style.display !== "block"; x += 8)
+  for (let y = box.top; y < box.bottom && tooltip.style.display !== "block"; y += 8)
+    for (let x = box.left; x < box.right && tooltip.style.display !== "block"; x += 8)
       canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: x, clientY: y}));
-  out.tip = tip.textContent;
-  table.querySelector(".pick").click(); out.picked = document.querySelectorAll("tr.picked").length;
+  out.tooltip = tooltip.textContent;
+  table.querySelector(".select").click(); out.selected = document.querySelectorAll("tr.selected").length;
   out.pressed = document.querySelectorAll('[aria-pressed="true"]').length;
-  const done = document.createElement("pre"); done.id = "done"; done.textContent = JSON.stringify(out);
-  document.body.append(done);
+  const result = document.createElement("pre"); result.id = "result"; result.textContent = JSON.stringify(out);
+  document.body.append(result);
 };
 window.addEventListener("load", run);
 """
+"""This script uses the page as a reader does and writes what it sees into the page."""
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium on this machine")
-def test_a_browser_can_hover_sort_and_pick(tmp_path, blobs, model):
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not on this machine")
+def test_hovering_sorting_and_selecting_in_a_browser(tmp_path, blobs, model):
     path = tmp_path / "a.html"
     write_report(path, model, blobs, names=[f"name {i}<!--<script>" for i in range(300)])
-    watch = "<script>window.__errors = []; window.onerror = words => window.__errors.push(words);</script>"
+    watch = "<script>window.__errors = []; window.onerror = message => window.__errors.push(message);</script>"
     text = (
         path.read_text("utf-8")
         .replace("<main>", watch + "<main>")
@@ -242,10 +261,10 @@ def test_a_browser_can_hover_sort_and_pick(tmp_path, blobs, model):
     path.write_text(text, "utf-8")
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1000,1400", "--dump-dom"]
     shown = subprocess.run([*command, path.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
-    out = json.loads(html.unescape(re.search(r'<pre id="done">(.*?)</pre>', shown, re.S).group(1)))
+    out = json.loads(html.unescape(re.search(r'<pre id="result">(.*?)</pre>', shown, re.S).group(1)))
     sizes = sorted(np.bincount(model.labels_).tolist())
     assert out["errors"] == []
     assert out["up"] == sizes
     assert out["down"] == sizes[::-1]
-    assert re.fullmatch(r"row \d+, cluster \d: name \d+<!--<script>", out["tip"])
-    assert (out["picked"], out["pressed"]) == (1, 1)
+    assert re.fullmatch(r"row \d+, cluster \d: name \d+<!--<script>", out["tooltip"])
+    assert (out["selected"], out["pressed"]) == (1, 1)

@@ -1,4 +1,4 @@
-"""Models as files."""
+"""Models are saved and loaded; damaged files and other files are refused."""
 
 import json
 import pickle
@@ -12,7 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import ksums
-from ksums import Annealed, BisectingKSums, KSums, SequentialKSums, baselines, saving
+from ksums import Annealed, BisectingKSums, KSums, SequentialKSums, baselines
+from ksums.models import files
 
 MODELS = [
     KSums(5, random_state=0),
@@ -22,6 +23,7 @@ MODELS = [
     SequentialKSums(5, half_life=50.0),
     *(getattr(baselines, name)(5) for name in baselines.__all__),
 ]
+"""One model of each kind is saved and loaded."""
 
 
 def fitted(model, X):
@@ -37,56 +39,56 @@ def same(one, other) -> bool:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{type(model).__name__}")
-def test_a_model_comes_back_as_it_was(tmp_path, blobs, model):
+def test_a_loaded_model_equals_the_saved_one(tmp_path, blobs, model):
     model = fitted(model, blobs)
     model.save(tmp_path / "model")
-    back = ksums.load(tmp_path / "model")
-    assert type(back) is type(model)
-    np.testing.assert_array_equal(back.predict(blobs), model.predict(blobs))
-    np.testing.assert_array_equal(back.transform(blobs[:9]), model.transform(blobs[:9]))
+    loaded = ksums.load(tmp_path / "model")
+    assert type(loaded) is type(model)
+    np.testing.assert_array_equal(loaded.predict(blobs), model.predict(blobs))
+    np.testing.assert_array_equal(loaded.transform(blobs[:9]), model.transform(blobs[:9]))
     for name in ("labels_", "cluster_centers_", "composites_", "sizes_", "distortion_", "objective_", "history_"):
-        assert same(getattr(back, name), getattr(model, name)), name
-    kept = {name: value for name, value in model.get_params().items() if isinstance(value, int | float | str)}
-    assert {name: back.get_params()[name] for name in kept} == kept
+        assert same(getattr(loaded, name), getattr(model, name)), name
+    plain = {name: value for name, value in model.get_params().items() if isinstance(value, int | float | str)}
+    assert {name: loaded.get_params()[name] for name in plain} == plain
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
 
 
 def test_a_tree_can_be_cut_after_loading(tmp_path, blobs):
     model = BisectingKSums(5, random_state=0).fit(blobs)
     model.save(tmp_path / "model")
-    back = ksums.load(tmp_path / "model")
+    loaded = ksums.load(tmp_path / "model")
     for k in range(1, 6):
-        np.testing.assert_array_equal(back.cut(k), model.cut(k))
-    np.testing.assert_array_equal(back.linkage(), model.linkage())
-    np.testing.assert_array_equal(back.predict(blobs, by="tree"), model.predict(blobs, by="tree"))
+        np.testing.assert_array_equal(loaded.cut(k), model.cut(k))
+    np.testing.assert_array_equal(loaded.linkage(), model.linkage())
+    np.testing.assert_array_equal(loaded.predict(blobs, by="tree"), model.predict(blobs, by="tree"))
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
 @pytest.mark.parametrize("first", [3, 200])
-def test_a_stream_goes_on_after_loading(tmp_path, blobs, rng, as_sparse, first):
+def test_a_stream_continues_after_loading(tmp_path, blobs, rng, as_sparse, first):
     X = rng.permutation(blobs)
     X = sparse.csr_array(X) if as_sparse else X
     model = SequentialKSums(5, half_life=40.0).partial_fit(X[:first])
     model.save(tmp_path / "model")
-    back = ksums.load(tmp_path / "model")
-    for stream in (model, back):
+    loaded = ksums.load(tmp_path / "model")
+    for stream in (model, loaded):
         stream.partial_fit(X[first:])
-    assert same(back.labels_, model.labels_)
-    assert same(back.composites_, model.composites_)
+    assert same(loaded.labels_, model.labels_)
+    assert same(loaded.composites_, model.composites_)
 
 
-def test_names_of_features_and_given_centres_are_kept(tmp_path, blobs):
+def test_feature_names_and_initial_centres_are_saved(tmp_path, blobs):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(blobs, columns=list("abcdef"))
     model = KSums(5, init=blobs[:5], random_state=0).fit(frame)
     model.save(tmp_path / "model")
-    back = ksums.load(tmp_path / "model")
-    assert back.feature_names_in_.tolist() == list("abcdef")
-    np.testing.assert_array_equal(back.init, blobs[:5])
-    np.testing.assert_array_equal(back.predict(frame), model.predict(frame))
+    loaded = ksums.load(tmp_path / "model")
+    assert loaded.feature_names_in_.tolist() == list("abcdef")
+    np.testing.assert_array_equal(loaded.init, blobs[:5])
+    np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
 
 
-def test_what_is_called_back_is_left_out(tmp_path, blobs):
+def test_callbacks_are_not_saved(tmp_path, blobs):
     model = KSums(5, callbacks=[lambda record: None], random_state=0).fit(blobs)
     model.save(tmp_path / "a")
     assert ksums.load(tmp_path / "a").callbacks is None
@@ -115,18 +117,18 @@ def test_a_damaged_file_is_refused(model_file, at):
 
 
 @pytest.mark.parametrize("length", [0, 5, 200, -1])
-def test_a_file_that_was_cut_off_is_refused(model_file, length):
+def test_a_truncated_file_is_refused(model_file, length):
     model_file.write_bytes(model_file.read_bytes()[:length])
-    with pytest.raises(ValueError, match="damaged, or no model"):
+    with pytest.raises(ValueError, match="damaged, or not a ksums model"):
         ksums.load(model_file)
 
 
 def test_other_files_are_refused(tmp_path, model_file):
     save_file({"a": np.ones(3)}, tmp_path / "other")
-    with pytest.raises(ValueError, match="is no model of ksums"):
+    with pytest.raises(ValueError, match="is a safetensors file, but not a ksums model"):
         ksums.load(tmp_path / "other")
     (tmp_path / "pickle").write_bytes(pickle.dumps({"a": 1}))
-    with pytest.raises(ValueError, match="no model of ksums"):
+    with pytest.raises(ValueError, match="not a ksums model"):
         ksums.load(tmp_path / "pickle")
     with pytest.raises(ValueError, match="is a folder"):
         ksums.load(tmp_path)
@@ -138,41 +140,41 @@ def test_other_files_are_refused(tmp_path, model_file):
     ("change", "words"), [({"schema": 99}, "Install a newer ksums"), ({"class": "Other"}, "the class 'Other'")]
 )
 def test_models_of_another_version_are_refused(tmp_path, model_file, change, words):
-    facts, arrays = saving.read(model_file)
+    facts, arrays = files.read(model_file)
     text = json.dumps(facts | change)
-    save_file(arrays, tmp_path / "new", {"ksums": text, "digest": saving._digest(text, arrays)})
+    save_file(arrays, tmp_path / "new", {"ksums": text, "digest": files._digest(text, arrays)})
     with pytest.raises(ValueError, match=words):
         ksums.load(tmp_path / "new")
 
 
-def test_the_fingerprint_tells_data_apart(blobs):
-    """However it was clustered, also where its mean is 0."""
+def test_the_fingerprint_identifies_the_data(blobs):
+    """It does not depend on the clustering, and works for data with mean 0."""
     blobs -= blobs.mean(axis=0)
-    one = saving.fingerprint(KSums(5, random_state=0).fit(blobs))
+    one = files.fingerprint(KSums(5, random_state=0).fit(blobs))
     for model in (KSums(3, random_state=1), BisectingKSums(9), SequentialKSums(4), KSums(5, objective="pairwise")):
-        assert saving.fingerprint(model.fit(blobs)) == pytest.approx(one, abs=1e-9)
+        assert files.fingerprint(model.fit(blobs)) == pytest.approx(one, abs=1e-9)
     assert one["spread"] == pytest.approx(np.sqrt(np.square(blobs).sum(axis=1).mean()))
     for other in (blobs + 1, blobs * 1.001, blobs[:-1]):
-        assert saving.fingerprint(KSums(5, random_state=0).fit(other)) != pytest.approx(one, abs=1e-9)
+        assert files.fingerprint(KSums(5, random_state=0).fit(other)) != pytest.approx(one, abs=1e-9)
 
 
-def test_a_start_of_any_kind_is_kept(tmp_path, blobs):
+def test_initial_centres_of_any_type_are_saved(tmp_path, blobs):
     for init in (blobs[:5].tolist(), blobs[:5].astype(">f8"), blobs[:5].astype(np.longdouble)):
         KSums(5, init=init, random_state=0).fit(blobs).save(tmp_path / "a")
         np.testing.assert_array_equal(ksums.load(tmp_path / "a").init, blobs[:5])
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_a_scaling_is_kept(tmp_path, blobs, as_sparse):
+def test_a_scaler_is_saved(tmp_path, blobs, as_sparse):
     X = sparse.csr_array(blobs) if as_sparse else blobs * np.arange(1, 7)
     pipeline = make_pipeline(StandardScaler(with_mean=not as_sparse), KSums(5, random_state=0)).fit(X)
     ksums.save(pipeline, tmp_path / "a")
-    back = ksums.load(tmp_path / "a")
-    np.testing.assert_array_equal(back.predict(X), pipeline.predict(X))
-    np.testing.assert_array_equal(back[-1].labels_, pipeline[-1].labels_)
-    with pytest.raises(TypeError, match="a pipeline of a StandardScaler and a model, is needed"):
+    loaded = ksums.load(tmp_path / "a")
+    np.testing.assert_array_equal(loaded.predict(X), pipeline.predict(X))
+    np.testing.assert_array_equal(loaded[-1].labels_, pipeline[-1].labels_)
+    with pytest.raises(TypeError, match="expected a model, or a pipeline of a StandardScaler and a model"):
         ksums.save(make_pipeline(MinMaxScaler(), KSums(5)), tmp_path / "b")
-    with pytest.raises(TypeError, match="a model of ksums can be saved; got MinMaxScaler"):
+    with pytest.raises(TypeError, match="only ksums models can be saved; got MinMaxScaler"):
         ksums.save(MinMaxScaler(), tmp_path / "b")
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
@@ -190,6 +192,6 @@ def test_pickle_joblib_and_skops_work_too(tmp_path, blobs):
             joblib.load(tmp_path / "a"),
             skops.load(tmp_path / "b", trusted=ours),
         )
-        for back in copies:
-            np.testing.assert_array_equal(back.predict(blobs), model.predict(blobs))
-            assert back.history_ == model.history_
+        for loaded in copies:
+            np.testing.assert_array_equal(loaded.predict(blobs), model.predict(blobs))
+            assert loaded.history_ == model.history_

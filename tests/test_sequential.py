@@ -1,4 +1,4 @@
-"""SequentialKSums: one sample at a time, against plain loops; however the stream is cut, and back again."""
+"""SequentialKSums: it agrees with plain loops, does not depend on how the stream is cut, and forgets samples."""
 
 import itertools
 import pickle
@@ -9,9 +9,10 @@ from hypothesis import given, strategies
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from ksums import SequentialKSums, metrics, sequential
+from ksums import SequentialKSums, metrics
 from ksums.baselines import SequentialKMeans
-from ksums.engines import _threads
+from ksums.compute import sharing
+from ksums.method.streams import ageing, stream
 
 VARIANTS = [
     {},
@@ -23,10 +24,11 @@ VARIANTS = [
     {"half_life": 30.0, "objective": "pairwise"},
     {"half_life": 30.0, "metric": "cosine"},
 ]
+"""These parameters cover all objectives and metrics, with and without a half-life."""
 
 
 def plain(X, k, objective="distortion", metric="l2", half_life=None, weights=None):
-    """The method in a few lines: labels, composites and sizes, with the past shrinking at every step."""
+    """Run the method in a few plain lines, with weights that fade at every step; return labels, composites, sizes."""
     if metric == "cosine":
         X = X / np.linalg.norm(X, axis=1, keepdims=True)
     fade = 1.0 if half_life is None else 2.0 ** (-1 / half_life)
@@ -56,7 +58,7 @@ def plain(X, k, objective="distortion", metric="l2", half_life=None, weights=Non
 
 
 def test_four_samples_by_hand():
-    """0 and 10 open; 4 goes to 0 (4²/2² = 4 < 6²/2² = 9); 6 to 10 (|6 − 10|²/2² = 4 < |2·6 − 4|²/3² = 7.1)."""
+    """0 and 10 open clusters; 4 joins 0 (4²/2² = 4 < 6²/2² = 9); 6 joins 10 (4²/2² = 4 < |2·6 − 4|²/3² = 7.1)."""
     model = SequentialKSums(2).fit([[0.0], [10.0], [4.0], [6.0]])
     assert model.labels_.tolist() == [0, 1, 0, 1]
     assert model.composites_.ravel().tolist() == [4, 16]
@@ -71,38 +73,38 @@ def test_four_samples_by_hand():
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("k", [3, 20])
-@pytest.mark.parametrize("given", VARIANTS)
-def test_against_plain_loops(given, k, weighted, rng, monkeypatch):
-    monkeypatch.setattr(sequential, "_PERIOD", 64)
+@pytest.mark.parametrize("parameters", VARIANTS)
+def test_results_agree_with_plain_loops(parameters, k, weighted, rng, monkeypatch):
+    monkeypatch.setattr(ageing, "_PERIOD", 64)
     X = 2 + rng.standard_normal((200, 4))
     X[5] = X[2]
     weights = rng.uniform(0.5, 3, 200) if weighted else None
-    labels, composites, sizes = plain(X, k, weights=weights, **given)
+    labels, composites, sizes = plain(X, k, weights=weights, **parameters)
     for data in (X, sparse.csr_array(X)):
-        model = SequentialKSums(k, **given).fit(data, sample_weight=weights)
+        model = SequentialKSums(k, **parameters).fit(data, sample_weight=weights)
         np.testing.assert_array_equal(model.labels_, labels)
         np.testing.assert_allclose(model.composites_, composites, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(model.sizes_, sizes, rtol=1e-9, atol=1e-20)
         np.testing.assert_allclose(model.cluster_centers_, composites / sizes[:, None], rtol=1e-9)
-    if "half_life" not in given:
-        of = {"metric": given.get("metric", "l2"), "sample_weight": weights}
-        assert model.distortion_ == pytest.approx(metrics.distortion(X, labels, **of))
-        assert model.pairwise_ == pytest.approx(metrics.pairwise(X, labels, **of))
+    if "half_life" not in parameters:
+        options = {"metric": parameters.get("metric", "l2"), "sample_weight": weights}
+        assert model.distortion_ == pytest.approx(metrics.distortion(X, labels, **options))
+        assert model.pairwise_ == pytest.approx(metrics.pairwise(X, labels, **options))
         assert model.inertia_ == pytest.approx(model.distortion_ * sizes.sum())
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "grid"])
 @pytest.mark.parametrize("parameters", VARIANTS)
 @given(cuts=strategies.lists(strategies.integers(1, 299), max_size=12), k=strategies.sampled_from([3, 25]))
-def test_however_the_stream_is_cut(parameters, kind, cuts, k):
-    """On a grid of small numbers, too, where many costs are equal and the last bit decides."""
+def test_labels_do_not_depend_on_how_the_stream_is_cut(parameters, kind, cuts, k):
+    """This also holds on a grid of small numbers, where many costs are equal and the last bit decides."""
     rng = np.random.default_rng(len(cuts))
     X = rng.integers(0, 3, (300, 4)).astype(float) if kind == "grid" else rng.standard_normal((300, 4))
     X += 1.0 if parameters.get("metric") == "cosine" and kind == "grid" else 0.0
     X = sparse.csr_array(X) if kind == "sparse" else X
-    weights = np.where(np.arange(300) < 200, 1.0, rng.uniform(0.5, 2, 300))  # also chunks whose weights are all 1
+    weights = np.where(np.arange(300) < 200, 1.0, rng.uniform(0.5, 2, 300))  # In some chunks all weights are 1.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sequential, "_PERIOD", 100)
+        patch.setattr(ageing, "_PERIOD", 100)
         whole = SequentialKSums(k, **parameters).fit(X, sample_weight=weights)
         parts, labels = SequentialKSums(k, **parameters), []
         bounds = sorted({0, 300, *cuts})
@@ -114,19 +116,19 @@ def test_however_the_stream_is_cut(parameters, kind, cuts, k):
     assert parts.pairwise_ == whole.pairwise_
 
 
-def test_one_by_one_and_threads(rng, monkeypatch):
-    monkeypatch.setattr(_threads, "_WORTH_SHARING", 0)
+def test_labels_do_not_depend_on_threads_or_on_learning_one_by_one(rng, monkeypatch):
+    monkeypatch.setattr(sharing, "_WORTH_SHARING", 0)
     X = rng.standard_normal((900, 30))
     whole = SequentialKSums(300, n_threads=2).fit(X)
     one_by_one = SequentialKSums(300, n_threads=1)
     assert [one_by_one.learn_one(x) for x in X] == whole.labels_.tolist()
-    wide = rng.standard_normal((40, 9000))  # NumPy takes some sums of more than 8192 numbers in parts
+    wide = rng.standard_normal((40, 9000))  # NumPy splits some sums of more than 8192 numbers.
     for metric in ("l2", "cosine"):
         whole_wide, one_wide = SequentialKSums(3, metric=metric).fit(wide), SequentialKSums(3, metric=metric)
         assert [one_wide.learn_one(x) for x in wide] == whole_wide.labels_.tolist()
         np.testing.assert_array_equal(one_wide.composites_, whole_wide.composites_)
-    thin = SequentialKSums(300)
-    assert [thin.learn_one(sparse.csr_array(x[None])) for x in X[:50]] == whole.labels_[:50].tolist()
+    from_sparse = SequentialKSums(300)
+    assert [from_sparse.learn_one(sparse.csr_array(x[None])) for x in X[:50]] == whole.labels_[:50].tolist()
 
 
 def test_copies_do_not_open_clusters():
@@ -146,26 +148,26 @@ def test_copies_do_not_open_clusters():
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("given", [{}, {"objective": "pairwise"}, {"metric": "cosine"}, {"half_life": 25.0}])
-def test_forgetting_undoes_learning(given, kind, rng, monkeypatch):
-    monkeypatch.setattr(sequential, "_PERIOD", 64)
+@pytest.mark.parametrize("parameters", [{}, {"objective": "pairwise"}, {"metric": "cosine"}, {"half_life": 25.0}])
+def test_forgetting_undoes_learning(parameters, kind, rng, monkeypatch):
+    monkeypatch.setattr(ageing, "_PERIOD", 64)
     X = rng.standard_normal((200, 5))
     X = sparse.csr_array(X) if kind == "sparse" else X
     weights = rng.uniform(0.5, 2, 200)
-    kept = SequentialKSums(6, **given).fit(X[:120], sample_weight=weights[:120])
-    model = SequentialKSums(6, **given).fit(X[:120], sample_weight=weights[:120])
+    kept = SequentialKSums(6, **parameters).fit(X[:120], sample_weight=weights[:120])
+    model = SequentialKSums(6, **parameters).fit(X[:120], sample_weight=weights[:120])
     labels = model.partial_fit(X[120:], sample_weight=weights[120:]).labels_
-    aging = "half_life" in given
-    ages = {"ages": np.arange(79, -1, -1)} if aging else {}
+    has_half_life = "half_life" in parameters
+    ages = {"ages": np.arange(79, -1, -1)} if has_half_life else {}
     model.forget(X[120:], labels, sample_weight=weights[120:], **ages)
-    faded = 2 ** (-80 / given["half_life"]) if aging else 1.0
+    faded = 2 ** (-80 / parameters["half_life"]) if has_half_life else 1.0
     np.testing.assert_allclose(model.composites_, kept.composites_ * faded, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(model.sizes_, kept.sizes_ * faded, rtol=1e-9, atol=1e-12)
     assert model.distortion_ == pytest.approx(kept.distortion_)
     assert model.pairwise_ == pytest.approx(kept.pairwise_ * faded)
 
 
-def test_forgetting_whole_numbers_leaves_no_trace(rng):
+def test_forgetting_integers_leaves_no_trace(rng):
     X = rng.integers(-50, 50, (300, 4)).astype(float)
     model, kept = SequentialKSums(7).fit(X[:200]), SequentialKSums(7).fit(X[:200])
     labels = model.partial_fit(X[200:]).labels_
@@ -174,30 +176,30 @@ def test_forgetting_whole_numbers_leaves_no_trace(rng):
     np.testing.assert_array_equal(model.partial_fit(X[200:]).labels_, labels)
 
 
-def test_a_forgotten_cluster_is_open_again():
+def test_an_emptied_cluster_can_be_opened_again():
     model = SequentialKSums(3).fit([[0.0], [10.0], [20.0], [1.0]])
     model.forget([[10.0]], [1])
     assert np.isnan(model.cluster_centers_[1, 0])
     assert model.predict([[10.0]]).tolist() in ([0], [2])
-    assert model.learn_one([0.0]) == 0  # a copy of one that opened
+    assert model.learn_one([0.0]) == 0  # It is a copy of a sample that opened a cluster.
     assert model.learn_one([19.0]) == 1
     model.forget([[0.0], [1.0], [0.0], [19.0], [20.0]], [0, 0, 0, 1, 2])
     assert model.sizes_.tolist() == [0, 0, 0]
     assert model.distortion_ == model.pairwise_ == model.objective_ == 0
-    for ask in (model.predict, model.transform, model.score):
+    for method in (model.predict, model.transform, model.score):
         with pytest.raises(ValueError, match=r"no cluster is open, as every sample was forgotten.*partial_fit"):
-            ask([[7.0]])
+            method([[7.0]])
     assert model.learn_one([7.0]) == 0
     faded = SequentialKSums(1, half_life=0.01).fit([[0.0], [5.0]]).forget([[5.0]], [0], ages=[0])
-    assert faded.sizes_.tolist() == [0]  # what the other one weighed is lost in rounding
+    assert faded.sizes_.tolist() == [0]  # The weight of the other sample is lost in rounding.
     assert faded.partial_fit([[6.0], [7.0]]).labels_.tolist() == [0, 0]
     with pytest.warns(UserWarning, match="all zeros"):
-        nowhere = SequentialKSums(2, metric="cosine").partial_fit([[0.0, 0.0]])
+        empty = SequentialKSums(2, metric="cosine").partial_fit([[0.0, 0.0]])
     with pytest.raises(ValueError, match="no cluster is open"):
-        nowhere.predict([[1.0, 0.0]])
+        empty.predict([[1.0, 0.0]])
 
 
-def test_forgetting_what_was_not_learnt():
+def test_forgetting_unknown_samples_is_refused():
     model = SequentialKSums(2).fit([[0.0], [10.0], [1.0]])
     before = model.composites_
     for rows, labels, more, message in [
@@ -220,20 +222,20 @@ def test_forgetting_what_was_not_learnt():
         SequentialKSums(2).forget([[1.0]], [0])
 
 
-def test_a_half_life_follows_the_drift(rng):
-    """Two clusters walk away together: with a half-life the centres go along, without one they stay behind."""
+def test_with_a_half_life_centres_follow_the_drift(rng):
+    """Two clusters drift in the same direction; centres follow them with a half-life, and lag behind without."""
     steps = np.arange(4000)
     X = np.where(steps % 2, 10.0, -10.0)[:, None] + 0.01 * steps[:, None] + rng.standard_normal((4000, 1))
     fresh, stale = SequentialKSums(2, half_life=100).fit(X), SequentialKSums(2).fit(X)
-    here = np.sort(np.array([-10.0, 10.0]) + 0.01 * 4000)
-    assert np.abs(np.sort(fresh.cluster_centers_.ravel()) - here).max() < 3
-    assert np.abs(np.sort(stale.cluster_centers_.ravel()) - here).max() > 10
+    current = np.sort(np.array([-10.0, 10.0]) + 0.01 * 4000)
+    assert np.abs(np.sort(fresh.cluster_centers_.ravel()) - current).max() < 3
+    assert np.abs(np.sort(stale.cluster_centers_.ravel()) - current).max() > 10
     assert fresh.sizes_.sum() == pytest.approx(100 / np.log(2), rel=0.02)
 
 
-def test_a_very_long_silence_leaves_numbers_sound(rng, monkeypatch):
-    """A cluster that got nothing for thousands of half-lives keeps its centre, and is taken over at once."""
-    monkeypatch.setattr(sequential, "_PERIOD", 128)
+def test_numbers_stay_finite_over_thousands_of_half_lives(rng, monkeypatch):
+    """Centres and measures stay finite over thousands of half-lives."""
+    monkeypatch.setattr(ageing, "_PERIOD", 128)
     model = SequentialKSums(2, half_life=1.0, objective="pairwise")
     model.partial_fit([[0.0], [1e6]])
     for _ in range(20):
@@ -243,7 +245,7 @@ def test_a_very_long_silence_leaves_numbers_sound(rng, monkeypatch):
     assert (model.sizes_ > 0).all()
 
 
-def test_rows_of_zeros_under_cosine_and_of_no_weight(rng):
+def test_rows_of_zeros_under_cosine_and_rows_without_weight(rng):
     X = rng.standard_normal((50, 3))
     X[[4, 9]] = 0
     with pytest.warns(UserWarning, match=r"2 rows of X are all zeros.*rows 4, 9\)"):
@@ -258,31 +260,32 @@ def test_rows_of_zeros_under_cosine_and_of_no_weight(rng):
     np.testing.assert_allclose(weighted.cluster_centers_, SequentialKSums(4).fit(X[5:]).cluster_centers_)
 
 
-def test_data_far_from_the_origin_loses_no_digits(rng, monkeypatch):
+def test_data_far_from_the_origin_keeps_its_precision(rng, monkeypatch):
     X = rng.standard_normal((300, 3))
     near, far = SequentialKSums(10).fit(X), SequentialKSums(10).fit(X + 1e7)
     assert np.mean(near.labels_ == far.labels_) > 0.99
     assert far.distortion_ == pytest.approx(near.distortion_, rel=1e-5)
-    monkeypatch.setattr(sequential, "_PERIOD", 32)  # the first sample is an outlier, of which the shift is soon free
-    strayed = np.concatenate([np.zeros((1, 3)), X + 1e9])
-    model = SequentialKSums(10).fit(strayed)
+    # The first sample is an outlier; the shift starts there but soon leaves it.
+    monkeypatch.setattr(ageing, "_PERIOD", 32)
+    shifted = np.concatenate([np.zeros((1, 3)), X + 1e9])
+    model = SequentialKSums(10).fit(shifted)
     assert np.abs(model._stream.shift - 1e9).max() < 1e8
-    centres = np.array([strayed[model.labels_ == r].mean(axis=0) for r in range(10)])
+    centres = np.array([shifted[model.labels_ == r].mean(axis=0) for r in range(10)])
     np.testing.assert_allclose(model.cluster_centers_, centres, rtol=1e-12)
 
 
-def test_types_of_data_may_change_in_the_stream(rng):
+def test_types_of_data_can_change_within_a_stream(rng):
     X = rng.integers(0, 200, (200, 6)).astype(np.uint8)
     whole = SequentialKSums(8).fit(X.astype(np.float64))
     mixed = SequentialKSums(8)
     parts = (X[:50], X[50:100].astype(np.float32), sparse.csr_array(X[100:150].astype(float)), X[150:].tolist())
     labels = [mixed.partial_fit(part).labels_ for part in parts]
     np.testing.assert_array_equal(np.concatenate(labels), whole.labels_)
-    thin = SequentialKSums(8).partial_fit(sparse.csr_array(X[:50].astype(float)))
-    np.testing.assert_array_equal(thin.partial_fit(X[50:]).labels_, whole.labels_[50:])
+    from_sparse = SequentialKSums(8).partial_fit(sparse.csr_array(X[:50].astype(float)))
+    np.testing.assert_array_equal(from_sparse.partial_fit(X[50:]).labels_, whole.labels_[50:])
 
 
-def test_random_order_and_fit_again(rng):
+def test_shuffling_and_repeated_fits(rng):
     X = rng.standard_normal((200, 3))
     one, same, other = (SequentialKSums(8, shuffle=True, random_state=s).fit(X) for s in (0, 0, 1))
     np.testing.assert_array_equal(one.labels_, same.labels_)
@@ -304,13 +307,13 @@ def test_a_stream_survives_a_pickle(rng):
     np.testing.assert_array_equal(again.partial_fit(X[100:]).labels_, model.partial_fit(X[100:]).labels_)
 
 
-def test_what_is_broken_off_was_not_learnt(rng, monkeypatch):
+def test_an_interrupted_call_learns_nothing(rng, monkeypatch):
     X = rng.standard_normal((300, 3))
     model = SequentialKSums(5).fit(X[:100])
     before, expected = model.composites_, SequentialKSums(5).fit(X).labels_[100:]
     with monkeypatch.context() as patch:
-        patch.setattr(sequential.Stream, "_age_weights", lambda self, count: 1 / 0 if self.seen > 150 else None)
-        patch.setattr(sequential, "_NUMBERS", 60 * 3)
+        patch.setattr(ageing.Ageing, "weights_of_next", lambda self, seen, count: 1 / 0 if seen > 150 else None)
+        patch.setattr(stream, "_NUMBERS", 60 * 3)
         with pytest.raises(ZeroDivisionError):
             model.partial_fit(X[100:])
     np.testing.assert_array_equal(model.composites_, before)
@@ -318,7 +321,7 @@ def test_what_is_broken_off_was_not_learnt(rng, monkeypatch):
     np.testing.assert_array_equal(model.partial_fit(X[100:]).labels_, expected)
 
 
-def test_bad_input(rng):
+def test_bad_input_is_refused(rng):
     model = SequentialKSums(3)
     for name in ("sizes_", "cluster_centers_", "distortion_", "history_", "n_samples_seen_"):
         assert not hasattr(model, name)
@@ -337,12 +340,12 @@ def test_bad_input(rng):
         np.testing.assert_array_equal(model.composites_, before)
     with pytest.raises(ValueError, match="all sample weights are zero"):
         model.fit(rng.standard_normal((10, 2)), sample_weight=np.zeros(10))
-    np.testing.assert_array_equal(model.composites_, before)  # the old model, untouched
+    np.testing.assert_array_equal(model.composites_, before)  # The old model is unchanged.
     for changed in ({"n_clusters": 4}, {"metric": "cosine"}, {"half_life": 3.0}, {"objective": "pairwise"}):
         other = pickle.loads(pickle.dumps(model)).set_params(**changed)
-        with pytest.raises(ValueError, match=r"in mid-stream, which began with .* begin anew with fit"):
+        with pytest.raises(ValueError, match=r"was changed to .* in a stream that began with .* start again with fit"):
             other.partial_fit([[1.0, 2.0]])
-        with pytest.raises(ValueError, match=r"in mid-stream"):
+        with pytest.raises(ValueError, match=r"in a stream that began with"):
             other.forget([[1.0, 2.0]], [0])
     for parameters, message in [
         ({"half_life": 0}, "half_life must be a number of samples > 0, or None; got 0"),
@@ -356,7 +359,7 @@ def test_bad_input(rng):
 
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
 def test_sequential_k_means_against_plain_loops(metric, rng):
-    """Eqn. 3: the nearest centre, the sample not counted in, moves by 1/(n + 1) of the way."""
+    """Eqn. 3: the nearest centre, computed without the sample, moves 1/(n + 1) of the way to it."""
     X = rng.standard_normal((300, 4))
     rows = X / np.linalg.norm(X, axis=1, keepdims=True) if metric == "cosine" else X
     for k in (5, 20):

@@ -1,4 +1,4 @@
-"""Real data, where it is at hand: what was measured with the prototypes holds here too."""
+"""Real data, if it is on this machine: the results measured with the prototypes hold here, too."""
 
 import numpy as np
 from scipy import sparse
@@ -9,11 +9,11 @@ from ksums.text import TfIdf
 
 
 def test_rules_on_word_vectors(shared, monkeypatch):
-    """From random labels: hartigan ≈ paper < Lloyd from random points < online. (See benchmarks/rules.py for more.)"""
+    """E_m from random labels: hartigan ≈ paper < Lloyd from random points < online. See also benchmarks/rules.py."""
     monkeypatch.setenv("KSUMS_CHECK", "0")
     X = np.load(shared / "glove100" / "glove60k.npy")[:20_000]
-    given = {"n_clusters": 1000, "init": "random-labels", "max_iter": 30, "tol": 0, "random_state": 0}
-    e_m = {rule: KSums(rule=rule, **given).fit(X).distortion_ for rule in ("hartigan", "paper", "online")}
+    options = {"n_clusters": 1000, "init": "random-labels", "max_iter": 30, "tol": 0, "random_state": 0}
+    e_m = {rule: KSums(rule=rule, **options).fit(X).distortion_ for rule in ("hartigan", "paper", "online")}
     assert abs(e_m["paper"] / e_m["hartigan"] - 1) < 0.005
     lloyd = KMeans(1000, init="random", n_init=1, max_iter=30, tol=0, random_state=0).fit(X)
     assert max(e_m["hartigan"], e_m["paper"]) < metrics.distortion(X, lloyd.labels_) < e_m["online"]
@@ -33,13 +33,13 @@ def test_bytes_of_image_descriptors(shared, monkeypatch):
 
 
 def test_documents_under_cosine(shared):
-    """k1b, prepared as by the paper's authors: comparing directions finds the classes better than squares do."""
+    """k1b, prepared as in the paper: comparing directions finds the classes better than squared distances do."""
     X = TfIdf().fit_transform(sparse.load_npz(shared / "docs" / "k1b" / "X.npz"))
     classes = np.load(shared / "docs" / "k1b" / "y.npy")
-    given = {"metric": "cosine", "init": "random-labels"}
+    options = {"metric": "cosine", "init": "random-labels"}
     entropies = {
         rule: [
-            metrics.entropy(classes, KSums(20, rule=rule, random_state=seed, **given).fit_predict(X))
+            metrics.entropy(classes, KSums(20, rule=rule, random_state=seed, **options).fit_predict(X))
             for seed in range(3)
         ]
         for rule in ("paper", "hartigan")
@@ -49,7 +49,7 @@ def test_documents_under_cosine(shared):
 
 
 def test_bisecting_documents(shared):
-    """wap: k-sums I_m as printed finds the classes better than l2 squares do. (All sets: ksums reproduce.)"""
+    """wap: the printed k-sums I_m finds the classes better than squared distances do. All sets: ksums reproduce."""
     X = TfIdf().fit_transform(sparse.load_npz(shared / "docs" / "wap" / "X.npz"))
     classes = np.load(shared / "docs" / "wap" / "y.npy")
     entropies = {
@@ -60,7 +60,7 @@ def test_bisecting_documents(shared):
 
 
 def test_one_pass_over_image_descriptors(shared, monkeypatch):
-    """Fig. 3(c, d) of the paper on fewer samples; all of it in benchmarks/sequential.py."""
+    """Fig. 3(c, d) of the paper with fewer samples; benchmarks/sequential.py uses all."""
     monkeypatch.setenv("KSUMS_CHECK", "0")
     X = np.load(shared / "sift" / "sift100k_learn.npy")[:20_000]
     names = ("Sequential k-means", "Sequential k-sums-Im", "Sequential k-sums-Is")

@@ -1,4 +1,4 @@
-"""A row of weight w is w equal rows that move together; a row of weight 0 is not there."""
+"""A row of weight w counts as w equal rows that move together; a row of weight 0 does not count."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,9 @@ from helpers import RULES, engine_for
 from scipy import sparse
 
 from ksums import KSums, metrics
-from ksums import state as states
-from ksums.rows import prepare
+from ksums.method.data.rows import prepare
+from ksums.method.state.state import build_state, renew_sq_composites
+from ksums.rules.objectives import objective_value
 
 
 @pytest.fixture
@@ -19,13 +20,13 @@ def weighted(rng):
 
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_sums_and_measures_are_those_of_repeated_rows(metric, kind, weighted, rng):
+def test_sums_and_measures_equal_those_of_repeated_rows(metric, kind, weighted, rng):
     X, weights, repeated = weighted
     labels = rng.integers(0, 5, 80)
-    one = states.build(prepare(kind(X), metric, weights.astype(float)), labels, 5)
-    many = states.build(prepare(kind(X[repeated]), metric), labels[repeated], 5)
-    assert states.pairwise(one) == pytest.approx(states.pairwise(many))
-    assert states.distortion(one) == pytest.approx(states.distortion(many))
+    one = build_state(prepare(kind(X), metric, weights.astype(float)), labels, 5)
+    many = build_state(prepare(kind(X[repeated]), metric), labels[repeated], 5)
+    assert objective_value("pairwise", one) == pytest.approx(objective_value("pairwise", many))
+    assert objective_value("distortion", one) == pytest.approx(objective_value("distortion", many))
     for measure in (metrics.distortion, metrics.pairwise):
         assert measure(kind(X), labels, metric=metric, sample_weight=weights) == pytest.approx(
             measure(kind(X[repeated]), labels[repeated], metric=metric)
@@ -33,26 +34,26 @@ def test_sums_and_measures_are_those_of_repeated_rows(metric, kind, weighted, rn
 
 
 @pytest.mark.parametrize("objective", ["distortion", "pairwise"])
-def test_a_weighted_move_pays_what_the_moves_of_all_copies_pay(objective, weighted, rng):
-    """The profit of a move is the exact fall of the objective, for any weight (Hartigan and I_s)."""
+def test_a_weighted_move_lowers_the_objective(objective, weighted, rng):
+    """Each move lowers the objective, for any weight (Hartigan and I_s)."""
     X, weights, _ = weighted
     engine = engine_for(X, rng.integers(0, 5, 80), 5, objective=objective, weights=weights.astype(float), kernel="rows")
-    value = states.distortion if objective == "distortion" else states.pairwise
-    before = value(engine.state)
+    before = objective_value(objective, engine.state)
     for i in rng.permutation(80):
         moved = sum(engine.visit(np.array([i])))
-        states.renew_sq_composites(engine.state)
-        assert (value(engine.state) < before) if moved else (value(engine.state) == pytest.approx(before))
-        before = value(engine.state)
+        renew_sq_composites(engine.state)
+        after = objective_value(objective, engine.state)
+        assert after < before if moved else after == pytest.approx(before)
+        before = after
 
 
 @pytest.mark.parametrize(("objective", "rule"), RULES)
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
-def test_equal_weights_change_nothing(objective, rule, metric, rng):
+def test_equal_weights_do_not_change_labels(objective, rule, metric, rng):
     X = rng.standard_normal((150, 7))
-    given = {"n_clusters": 10, "objective": objective, "rule": rule, "metric": metric, "max_iter": 8}
-    plain = KSums(random_state=0, **given).fit(X)
-    ones = KSums(random_state=0, **given).fit(X, sample_weight=np.ones(150))
+    options = {"n_clusters": 10, "objective": objective, "rule": rule, "metric": metric, "max_iter": 8}
+    plain = KSums(random_state=0, **options).fit(X)
+    ones = KSums(random_state=0, **options).fit(X, sample_weight=np.ones(150))
     np.testing.assert_array_equal(plain.labels_, ones.labels_)
 
 
@@ -66,7 +67,7 @@ def test_repeated_rows_and_weights_find_the_same_clear_clusters(blobs, rng):
 
 
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
-def test_weight_zero_is_as_good_as_absent(metric, rng):
+def test_rows_of_weight_zero_count_as_absent(metric, rng):
     X = rng.standard_normal((100, 6))
     weights = (np.arange(100) % 5 > 0).astype(float)
     start = np.arange(100) % 7
@@ -78,7 +79,7 @@ def test_weight_zero_is_as_good_as_absent(metric, rng):
     assert model.sizes_.sum() == weights.sum()
 
 
-def test_rows_of_weight_zero_do_not_even_shift_the_others(rng):
+def test_rows_of_weight_zero_do_not_affect_the_shift(rng):
     X = np.concatenate([rng.normal(c, 0.1, (20, 3)) for c in (0, 1, 2)] + [np.full((1, 3), 1e10)]).astype(np.float32)
     weights = np.r_[np.ones(60), 0]
     model = KSums(3, random_state=0).fit(X, sample_weight=weights)
@@ -89,7 +90,7 @@ def test_rows_of_weight_zero_do_not_even_shift_the_others(rng):
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
 @pytest.mark.parametrize("k", [4, 20])
 def test_weights_that_float32_cannot_hold(objective, metric, k, rng):
-    """The sums stay those of the labels (checked after each pass), whatever the type of the data."""
+    """The sums match the labels for any type of data; the invariants check this after each pass."""
     X, weights = rng.standard_normal((300, 5)).astype(np.float32), np.exp(3 * rng.standard_normal(300))
     model = KSums(k, objective=objective, metric=metric, init="random-labels", random_state=0)
     model.fit(X, sample_weight=weights)

@@ -1,13 +1,16 @@
-"""ksums: clustering by moving one sample at a time. The clustering to take instead of k-means."""
+"""ksums: clustering by moving one sample at a time. Use it instead of k-means."""
 
 from ksums import baselines, metrics
-from ksums.annealing import Annealed
 from ksums.estimators import BisectingKSums, KSums, SequentialKSums
-from ksums.history import PassRecord, history_frame
+from ksums.estimators.history import history_frame
+from ksums.estimators.interruption import FitInterrupted
+from ksums.method.fitting.records import PassRecord
 from ksums.methods import METHODS
-from ksums.models import load, save
+from ksums.models.files import load, save
+from ksums.planning.plan import Plan
+from ksums.rules.annealing import Annealed
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "KSums",
     "BisectingKSums",
@@ -15,6 +18,8 @@ __all__ = [
     "Annealed",
     "METHODS",
     "PassRecord",
+    "Plan",
+    "FitInterrupted",
     "baselines",
     "history_frame",
     "load",

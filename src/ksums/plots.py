@@ -1,6 +1,6 @@
-"""Pictures of fitted models. Each function draws into ``ax``, or a new one, and returns it; none needs a screen.
+"""Plots of fitted models. Each function draws into ``ax``, or into new axes, and returns them; no display is needed.
 
-Needs matplotlib (``pip install 'ksums[plots]'``), which is loaded by the first picture.
+Requires matplotlib (``pip install 'ksums[plots]'``), which is imported by the first plot.
 """
 
 from __future__ import annotations
@@ -14,29 +14,37 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from ksums.checking.data import as_matrix
 from ksums.choosing import Choice
-from ksums.io import whole_or_not_at_all
-from ksums.metrics import unit_rows
-from ksums.saving import as_seen, parts_of
-from ksums.typing import Matrix
-from ksums.validation import as_matrix
+from ksums.compute.arrays import Matrix
+from ksums.io import atomic_write
+from ksums.method.data.norms import unit_rows
+from ksums.models.scaling import parts_of, scaled_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)))
-_MOST_NAMED = 40  # clusters that get a number in the map
-_SMALL = 100  # rows or columns: such sparse rows may as well be dense
-_MOST_LEVEL = 25  # leaves of a dendrogram whose names stand side by side
+_LINE_STYLES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)))
+"""Lines differ in style as well as in colour, so that they can be distinguished in print."""
+
+_MAX_NUMBERED = 40
+"""Most clusters that are labelled with their numbers; more would overlap."""
+
+_SMALL_SIDE = 100
+"""A sparse matrix with at most this many rows or columns is small enough to be made dense, which is faster."""
+
+_MAX_UPRIGHT_NAMES = 25
+"""Most leaves of a dendrogram whose names fit side by side; the names of more are turned by 90 degrees."""
 
 
 def objective(models: Any, by: str = "pass", measure: str = "objective", ax: Axes | None = None) -> Axes:
-    """A measure after each pass.
+    """Plot a measure after each pass.
 
     Parameters
     ----------
     models : fitted model, or dict of name to fitted model
     by : {"pass", "seconds"}, default="pass"
+        What the horizontal axis shows.
     measure : {"objective", "distortion", "pairwise", "moves"}, default="objective"
     ax : matplotlib Axes, default=None
     """
@@ -48,12 +56,12 @@ def objective(models: Any, by: str = "pass", measure: str = "objective", ax: Axe
         records = _history(model)
         x = [record.index if by == "pass" else record.seconds for record in records]
         y = [getattr(record, measure) for record in records]
-        (line,) = ax.plot(x, y, linestyle=_DASHES[at % len(_DASHES)], label=name)
-        search = [i for i, record in enumerate(records) if record.stage == "merge-split"]
-        if search:
+        (line,) = ax.plot(x, y, linestyle=_LINE_STYLES[at % len(_LINE_STYLES)], label=name)
+        searches = [i for i, record in enumerate(records) if record.stage == "merge-split"]
+        if searches:
             label = f"{name}: merge–split search"
-            ax.plot(np.take(x, search), np.take(y, search), "o", mfc="none", color=line.get_color(), label=label)
-    ax.set(xlabel="pass, or part of the search" if by == "pass" else "seconds", ylabel=measure)
+            ax.plot(np.take(x, searches), np.take(y, searches), "o", mfc="none", color=line.get_color(), label=label)
+    ax.set(xlabel="pass or search step" if by == "pass" else "seconds", ylabel=measure)
     ax.grid(alpha=0.3)
     if len(ax.get_lines()) > 1:
         ax.legend()
@@ -61,7 +69,7 @@ def objective(models: Any, by: str = "pass", measure: str = "objective", ax: Axe
 
 
 def sizes(model: Any, ax: Axes | None = None) -> Axes:
-    """Sizes of the clusters, the largest first, and their mean.
+    """Plot the sizes of the clusters, largest first, and their mean.
 
     Parameters
     ----------
@@ -70,10 +78,10 @@ def sizes(model: Any, ax: Axes | None = None) -> Axes:
     """
     model = _fitted(model)
     ax = _axes(ax)
-    found = np.sort(np.asarray(model.sizes_, np.float64))[::-1]
-    ax.fill_between(np.arange(len(found) + 1), np.append(found, found[-1]), step="post", alpha=0.6)
-    ax.axhline(found.mean(), color="k", linestyle="--", linewidth=1, label=f"mean {found.mean():,.4g}")
-    ax.set(xlabel="cluster, by size", ylabel="size", xlim=(0, len(found)), ylim=(0, None))
+    ordered = np.sort(np.asarray(model.sizes_, np.float64))[::-1]
+    ax.fill_between(np.arange(len(ordered) + 1), np.append(ordered, ordered[-1]), step="post", alpha=0.6)
+    ax.axhline(ordered.mean(), color="k", linestyle="--", linewidth=1, label=f"mean {ordered.mean():,.4g}")
+    ax.set(xlabel="cluster, sorted by size", ylabel="size", xlim=(0, len(ordered)), ylim=(0, None))
     ax.locator_params(axis="x", integer=True)
     ax.legend()
     return ax
@@ -87,66 +95,66 @@ def cluster_map(
     coordinates: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Rows as points in the plane of their two principal components, coloured by cluster.
+    """Plot rows as points in the plane of their first two principal components, coloured by cluster.
 
     Parameters
     ----------
     X : array-like or CSR array of shape (n, d)
-        The rows the model was fitted to.
+        The rows that the model was fitted to.
     model : fitted model
     sample : int, default=5,000
-        So many rows are drawn at most, at random; the title says how many.
+        Most rows to draw. If there are more, a random sample is drawn, and the title says so.
     random_state : int, default=0
+        Seed of the sample.
     coordinates : array-like of shape (n, 2), default=None
-        Where the rows are, for another map than that of the principal components.
+        Positions of the rows, for a map other than that of the principal components.
     ax : matplotlib Axes, default=None
     """
     X, model = _rows_and_model(X, model)
     labels = np.asarray(model.labels_)
     ax = _axes(ax)
-    chosen = some_rows(len(labels), sample, random_state)
+    chosen = sample_rows(len(labels), sample, random_state)
     if coordinates is None:
-        points, shares = plane(X, chosen, getattr(model, "metric", "l2"), random_state)
-        names = [
+        points, shares = project_rows(X, chosen, getattr(model, "metric", "l2"), random_state)
+        axis_names = [
             f"{which} component ({share:.0%} of the variance)"
             for which, share in zip(("first", "second"), shares, strict=True)
         ]
     else:
-        places = np.asarray(coordinates, np.float64)
-        if places.shape != (len(labels), 2):
-            raise ValueError(f"coordinates must be of shape ({len(labels)}, 2); got {places.shape}.")
-        points, names = places[chosen], ["", ""]
-    own = labels[chosen]
-    ax.scatter(points[:, 0], points[:, 1], c=own, cmap="turbo", s=6, alpha=0.7, linewidths=0)
-    clusters = np.unique(own)
-    if len(clusters) <= _MOST_NAMED:
-        for r in clusters:
-            place = points[own == r].mean(axis=0)
+        positions = np.asarray(coordinates, np.float64)
+        if positions.shape != (len(labels), 2):
+            raise ValueError(f"coordinates must be of shape ({len(labels)}, 2); got {positions.shape}.")
+        points, axis_names = positions[chosen], ["", ""]
+    clusters = labels[chosen]
+    ax.scatter(points[:, 0], points[:, 1], c=clusters, cmap="turbo", s=6, alpha=0.7, linewidths=0)
+    if len(numbers := np.unique(clusters)) <= _MAX_NUMBERED:
+        for r in numbers:
+            centre = points[clusters == r].mean(axis=0)
             box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
-            ax.annotate(str(r), place, ha="center", va="center", fontsize=8, bbox=box)
-    ax.set(xlabel=names[0], ylabel=names[1])
+            ax.annotate(str(r), centre, ha="center", va="center", fontsize=8, bbox=box)
+    ax.set(xlabel=axis_names[0], ylabel=axis_names[1])
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_title(f"{len(chosen):,} of {len(labels):,} rows, {len(model.sizes_):,} clusters", fontsize=10)
     return ax
 
 
 def dendrogram(model: Any, names: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
-    """The tree of a bisecting model.
+    """Plot the tree of a bisecting model.
 
     Parameters
     ----------
-    model : fitted BisectingKSums, or bisecting baseline
+    model : fitted BisectingKSums or bisecting baseline
     names : sequence of str, default=None
-        A name for each cluster; its number, if None.
+        A name for each cluster; if None, its number.
     ax : matplotlib Axes, default=None
     """
     from scipy.cluster import hierarchy
 
     model = _fitted(model)
     if not hasattr(model, "linkage"):
-        raise TypeError(f"a dendrogram is of a bisecting model; got {type(model).__name__}.")
+        raise TypeError(f"dendrogram requires a bisecting model; got {type(model).__name__}.")
     if len(model.sizes_) < 2:
-        raise ValueError("a dendrogram needs 2 clusters at least; the model has 1.")
+        raise ValueError("dendrogram requires at least 2 clusters; the model has 1.")
     ax = _axes(ax)
     hierarchy.dendrogram(
         model.linkage(),
@@ -154,63 +162,64 @@ def dendrogram(model: Any, names: Sequence[str] | None = None, ax: Axes | None =
         color_threshold=0,
         above_threshold_color="0.3",
         leaf_font_size=8,
-        leaf_rotation=90 if len(model.sizes_) > _MOST_LEVEL else 0,
+        leaf_rotation=90 if len(model.sizes_) > _MAX_UPRIGHT_NAMES else 0,
         ax=ax,
     )
-    ax.set(xlabel="cluster", ylabel="objective within")
+    ax.set(xlabel="cluster", ylabel="objective of the merged cluster")
     return ax
 
 
 def silhouette(X: Matrix, model: Any, sample: int = 2_000, random_state: int = 0, ax: Axes | None = None) -> Axes:
-    """How much nearer the rows of each cluster are to each other than to the next cluster: 1 is best, below 0 is bad.
+    """Plot the silhouette of each row: how much closer it is to its own cluster than to the next one; 1 is best.
 
     Parameters
     ----------
     X : array-like or CSR array of shape (n, d)
     model : fitted model
     sample : int, default=2,000
-        So many rows are looked at, at most: the work grows with the square.
+        Most rows to use, because the time grows with their square. If there are more, a random sample is used.
     random_state : int, default=0
+        Seed of the sample.
     ax : matplotlib Axes, default=None
     """
     from sklearn.metrics import silhouette_samples
 
     X, model = _rows_and_model(X, model)
     labels = np.asarray(model.labels_)
-    chosen = some_rows(len(labels), sample, random_state)
-    own = labels[chosen]
-    clusters = np.unique(own)
-    if not 1 < len(clusters) < len(chosen):
-        raise ValueError(f"a silhouette needs 2 clusters at least, and fewer than rows; got {len(clusters)}.")
+    chosen = sample_rows(len(labels), sample, random_state)
+    clusters = labels[chosen]
+    numbers = np.unique(clusters)
+    if not 1 < len(numbers) < len(chosen):
+        raise ValueError(f"silhouette requires at least 2 clusters, and more rows than clusters; got {len(numbers)}.")
     ax = _axes(ax)
     metric = "cosine" if getattr(model, "metric", "l2") == "cosine" else "euclidean"
-    values = silhouette_samples(X[chosen], own, metric=metric)
-    at, middles = 0, []
-    for shade, r in enumerate(clusters):
-        part = np.sort(values[own == r])
-        ends = np.arange(at, at + len(part) + 1)
-        colour = "0.35" if shade % 2 else "0.6"
-        ax.fill_betweenx(ends, 0, np.append(part, part[-1]), step="post", color=colour, linewidth=0)
-        middles.append(at + len(part) / 2)
-        at += len(part)
-    if len(clusters) <= _MOST_NAMED:
-        ax.set_yticks(middles, [str(r) for r in clusters], fontsize=7)
+    values = silhouette_samples(X[chosen], clusters, metric=metric)
+    first, middles = 0, []
+    for at, r in enumerate(numbers):
+        ordered = np.sort(values[clusters == r])
+        edges = np.arange(first, first + len(ordered) + 1)
+        grey = "0.35" if at % 2 else "0.6"
+        ax.fill_betweenx(edges, 0, np.append(ordered, ordered[-1]), step="post", color=grey, linewidth=0)
+        middles.append(first + len(ordered) / 2)
+        first += len(ordered)
+    if len(numbers) <= _MAX_NUMBERED:
+        ax.set_yticks(middles, [str(r) for r in numbers], fontsize=7)
     else:
         ax.set_yticks([])
     ax.axvline(values.mean(), color="k", linestyle="--", linewidth=1, label=f"mean {values.mean():.3f}")
-    ax.set(xlabel="silhouette", ylabel="cluster", ylim=(0, at))
+    ax.set(xlabel="silhouette", ylabel="cluster", ylim=(0, first))
     ax.set_title(f"{len(chosen):,} of {len(labels):,} rows", fontsize=10)
     ax.legend(loc="lower right")
     return ax
 
 
 def comparison(models: Mapping[str, Any], measure: str = "distortion", ax: Axes | None = None) -> Axes:
-    """A measure of several methods, each fitted once or several times.
+    """Plot a measure of several methods, each fitted once or several times.
 
     Parameters
     ----------
     models : dict of name to fitted model, or to a list of them
-        In place of a model, its measure as a number will do.
+        A number stands for the measure of a model.
     measure : {"distortion", "pairwise", "objective", "inertia"}, default="distortion"
     ax : matplotlib Axes, default=None
     """
@@ -218,25 +227,26 @@ def comparison(models: Mapping[str, Any], measure: str = "distortion", ax: Axes 
     runs = {name: several if isinstance(several, list | tuple) else [several] for name, several in models.items()}
     measured = {name: [_measure(model, measure) for model in several] for name, several in runs.items()}
     if not measured or not all(measured.values()):
-        raise ValueError("there must be one method at least, and one model of each.")
+        raise ValueError("comparison requires at least one method, and at least one model of each.")
     ax = _axes(ax)
     for at, values in enumerate(measured.values()):
         ax.plot([min(values), max(values)], [at, at], color="0.6", linewidth=4, solid_capstyle="butt", zorder=1)
         ax.plot(values, [at] * len(values), "k|", markersize=9)
         ax.plot([np.median(values)], [at], "o", color="#d55e00", zorder=3)
     ax.set_yticks(range(len(models)), list(models))
-    ax.set(xlabel=f"{measure} (each run, and the median)")
+    ax.set(xlabel=f"{measure} (each run and the median)")
     ax.invert_yaxis()
     ax.grid(alpha=0.3, axis="x")
     return ax
 
 
 def choice(found: Choice, ax: Axes | None = None) -> Axes:
-    """Stability, silhouette and objective for a range of k, and the suggestion; see :mod:`ksums.choosing`.
+    """Plot stability, silhouette and objective for a range of k, and the suggested k.
 
     Parameters
     ----------
     found : Choice
+        What :func:`ksums.choosing.choose_k` returned.
     ax : matplotlib Axes, default=None
     """
     ax = _axes(ax)
@@ -252,24 +262,27 @@ def choice(found: Choice, ax: Axes | None = None) -> Axes:
     ax.set(xlabel="number of clusters k", ylabel="score")
     ax.locator_params(axis="x", integer=True)
     ax.grid(alpha=0.3)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, fontsize="small")  # the curves are everywhere
+    ax.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, fontsize="small"
+    )  # inside, it would cover curves
     return ax
 
 
 def to_file(path: str | Path, draw: Callable[[Axes], Any]) -> None:
-    """A picture as a file, whole or not at all; the suffix says which kind.
+    """Draw a plot into a file, which is written completely or not at all.
 
     Parameters
     ----------
     path : str or Path
+        Its suffix decides the format: .png, .svg, .pdf or another one that matplotlib knows.
     draw : function of a matplotlib Axes
     """
-    _need_matplotlib()
+    _require_matplotlib()
     from matplotlib.figure import Figure
 
     path, figure = Path(path), Figure(figsize=(7, 4.5), layout="constrained")
     draw(figure.subplots())
-    with whole_or_not_at_all(path) as file:
+    with atomic_write(path) as file:
         figure.savefig(file, dpi=150, format=path.suffix[1:])
 
 
@@ -277,15 +290,15 @@ def to_file(path: str | Path, draw: Callable[[Axes], Any]) -> None:
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
-    _need_matplotlib()
+    _require_matplotlib()
     from matplotlib import pyplot
 
     return pyplot.subplots(layout="constrained")[1]
 
 
-def _need_matplotlib() -> None:
+def _require_matplotlib() -> None:
     if find_spec("matplotlib") is None:
-        raise ImportError("pictures need matplotlib, which is not installed: pip install 'ksums[plots]'.")
+        raise ImportError("plots require matplotlib, which is not installed: pip install 'ksums[plots]'.")
 
 
 def _check(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -298,7 +311,7 @@ def _history(model: Any) -> list[Any]:
 
 
 def _fitted(model: Any) -> Any:
-    """The model, also out of a pipeline with the scaling of its columns."""
+    """The model, taken out of its pipeline if it is in one."""
     model = parts_of(model)[1]
     check_is_fitted(model)
     return model
@@ -311,29 +324,31 @@ def _measure(model: Any, measure: str) -> float:
 
 
 def _rows_and_model(X: Any, model: Any) -> tuple[Matrix, Any]:
-    """The rows as the model has seen them."""
+    """Rows as the model saw them, and the model."""
     scaler, model = parts_of(model)[0], _fitted(model)
-    X = as_matrix("a picture", X)
+    X = as_matrix("a plot", X)
     if X.shape[0] != len(model.labels_):
-        raise ValueError(f"X has {X.shape[0]} rows, the model has labels of {len(model.labels_)}: other data?")
-    return as_seen(scaler, X), model
+        raise ValueError(
+            f"X has {X.shape[0]} rows, but the model was fitted to {len(model.labels_)}; pass the rows of the fit."
+        )
+    return scaled_rows(scaler, X), model
 
 
-def some_rows(n: int, most: int, random_state: int) -> np.ndarray:
-    """All rows, or so many of them at random, in order."""
-    if n <= most:
+def sample_rows(n: int, limit: int, random_state: int) -> np.ndarray:
+    """Indices of all n rows if there are at most ``limit``, otherwise of a random sample of them, in order."""
+    if n <= limit:
         return np.arange(n)
-    return np.sort(np.random.default_rng(random_state).choice(n, most, replace=False))
+    return np.sort(np.random.default_rng(random_state).choice(n, limit, replace=False))
 
 
-def plane(X: Matrix, chosen: np.ndarray, metric: str, random_state: int) -> tuple[np.ndarray, np.ndarray]:
-    """(m, 2) Coordinates for some rows, their first two principal components, and (2,) the shares of the variance."""
+def project_rows(X: Matrix, chosen: np.ndarray, metric: str, random_state: int) -> tuple[np.ndarray, np.ndarray]:
+    """First two principal components (m, 2) of the chosen rows, and their shares (2,) of the variance."""
     from sklearn.decomposition import PCA
 
     rows = X[chosen]
     if metric == "cosine":
         rows = unit_rows(rows)
-    if sparse.issparse(rows) and min(rows.shape) > _SMALL:
+    if sparse.issparse(rows) and min(rows.shape) > _SMALL_SIDE:
         pca = PCA(2, svd_solver="arpack", random_state=random_state)
         return pca.fit_transform(rows), pca.explained_variance_ratio_
     dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, np.float64)

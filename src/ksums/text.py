@@ -1,4 +1,4 @@
-"""Texts as rows of numbers, prepared as by the paper's authors."""
+"""Term counts of texts as weighted rows, prepared as by the paper's authors."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 
 class TfIdf(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Term counts to tf · ln(N/df), each row scaled to unit l2 length.
+    """Turns term counts into tf · ln(N/df), and scales each row to unit l2 length.
 
-    tf is the count of a term in a text, df the number of texts that have it, N the number of texts. Unlike
-    scikit-learn's ``TfidfTransformer`` it adds nothing to either, so a term of every text has the weight 0.
+    tf is the count of a term in a text, df the number of texts that contain the term, N the number of texts. Unlike
+    scikit-learn's ``TfidfTransformer``, it smooths nothing: a term that is in every text has weight 0.
 
     Parameters
     ----------
     min_df : int, default=1
-        Terms in fewer texts get the weight 0. The paper's authors keep all; terms in a single text change results.
+        Terms in fewer texts get weight 0. The paper's authors keep all terms; leaving out terms that are in a single
+        text changes results.
 
     Attributes
     ----------
     idf_ : ndarray of shape (d,)
-        ln(N/df) of each term; 0 for terms of no text, or of fewer than ``min_df``.
+        ln(N/df) of each term; 0 for terms that are in no text, or in fewer than ``min_df``.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -46,18 +47,40 @@ class TfIdf(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.min_df = min_df
 
     def fit(self, X, y=None):
-        """Learn the weights of the terms from counts X of shape (n, d), an array or sparse."""
+        """Learn the weight of each term.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Term counts.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
         if not isinstance(self.min_df, numbers.Integral) or isinstance(self.min_df, bool) or self.min_df < 1:
             raise ValueError(f"TfIdf: min_df must be an integer of at least 1; got {self.min_df!r}.")
         X = self._counts(X, reset=True)
-        texts = np.bincount(X.nonzero()[1], minlength=X.shape[1])
-        kept = (texts >= self.min_df) & (texts > 0)
+        df = np.bincount(X.nonzero()[1], minlength=X.shape[1])
+        kept = (df >= self.min_df) & (df > 0)
         self.idf_ = np.zeros(X.shape[1])
-        self.idf_[kept] = np.log(X.shape[0] / texts[kept])
+        self.idf_[kept] = np.log(X.shape[0] / df[kept])
         return self
 
     def transform(self, X):
-        """Weighted rows of unit length, sparse where X is; a row without any term of weight stays zero."""
+        """Weight the counts and scale each row to unit length; a row whose terms all have weight 0 becomes zeros.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Term counts.
+
+        Returns
+        -------
+        ndarray or CSR array of shape (n, d)
+            Sparse if X is sparse.
+        """
         check_is_fitted(self)
         X = self._counts(X, reset=False)
         if not sparse.issparse(X):
@@ -68,6 +91,7 @@ class TfIdf(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return normalize(X, copy=False)
 
     def _counts(self, X, *, reset: bool):
+        """X as checked counts."""
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
@@ -75,7 +99,7 @@ class TfIdf(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         values = X.data if sparse.issparse(X) else X
         if values.size and values.min() < 0:
             raise ValueError(
-                "Negative values in data passed to TfIdf: it takes counts of terms, which are >= 0; got "
+                "Negative values in data passed to TfIdf: X must hold term counts, which are >= 0; got "
                 f"{values.min():g}."
             )
         return X

@@ -1,4 +1,4 @@
-"""The methods the paper compares with, one file each; all are estimators with a record of every pass."""
+"""The methods that the paper compares with, one file each; all are estimators with a record of every pass."""
 
 from ksums.baselines.bisecting_ikm import BisectingIKM
 from ksums.baselines.bisecting_kmeans import BisectingKMeans

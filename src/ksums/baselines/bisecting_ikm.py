@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ksums import validation
-from ksums.baselines._base import BisectingBaseline
+from ksums.baselines.base import BisectingBaseline
+from ksums.checking import options
 
 
 class BisectingIKM(BisectingBaseline):
-    """Bisecting incremental k-means, each split from random labels; for cosine only."""
+    """Bisecting incremental k-means, for cosine only; each split starts from random labels."""
 
     rule, start = "ikm", "random-labels"
 
@@ -39,5 +39,5 @@ class BisectingIKM(BisectingBaseline):
         )
 
     def _check(self, X, weights) -> str:
-        validation.check_cosine_only(self)
+        options.check_cosine_only(self)
         return self.start

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from ksums.baselines._base import BisectingBaseline
-from ksums.baselines.kmeans import LloydEngine
-from ksums.engines import EngineMaker
+from ksums.baselines.base import BisectingBaseline
 
 
 class BisectingKMeans(BisectingBaseline):
-    """Bisecting k-means, each split from two random samples of the cluster."""
+    """Bisecting k-means; each split starts from two random samples of the cluster."""
 
-    rule, start = "lloyd", "random-points"
-
-    def _engine(self) -> EngineMaker:
-        return LloydEngine
+    rule, start, engine = "lloyd", "random-points", "lloyd"

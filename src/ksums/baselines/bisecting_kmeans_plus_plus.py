@@ -6,6 +6,6 @@ from ksums.baselines.bisecting_kmeans import BisectingKMeans
 
 
 class BisectingKMeansPlusPlus(BisectingKMeans):
-    """Bisecting k-means, each split from greedy k-means++ seeds."""
+    """Bisecting k-means; each split starts from greedy k-means++ seeds."""
 
     start = "k-means++"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ksums.baselines._base import BisectingBaseline
+from ksums.baselines.base import BisectingBaseline
 
 
 class BisectingKMeansSharp(BisectingBaseline):
-    """Bisecting k-means#, each split from random labels."""
+    """Bisecting k-means#; each split starts from random labels."""
 
     rule, start = "hartigan", "random-labels"

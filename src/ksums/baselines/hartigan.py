@@ -1,14 +1,14 @@
-"""Hartigan's method: a sample moves when the sum of squares falls by it."""
+"""Hartigan's method: a sample moves if that lowers the sum of squares."""
 
 from __future__ import annotations
 
-from ksums.baselines._base import Baseline
+from ksums.baselines.base import Baseline
 
 
 class Hartigan(Baseline):
-    """Hartigan's method from random labels: the rule p = q = 1 of the family in ``ksums.drivers``.
+    """Hartigan's method, starting from random labels: the rule p = q = 1 of the family in ``ksums.rules.plain``.
 
-    Under cosine it works on the rows scaled to unit length.
+    Under cosine it works on rows scaled to unit length.
     """
 
     rule, start = "hartigan", "random-labels"

@@ -1,16 +1,16 @@
-"""IKM (incremental k-means): a sample moves when Σ|D_r| rises by it."""
+"""IKM (incremental k-means): a sample moves if that raises Σ|D_r|."""
 
 from __future__ import annotations
 
-from ksums import validation
-from ksums.baselines._base import Baseline
+from ksums.baselines.base import Baseline
+from ksums.checking import options
 
 
 class IKM(Baseline):
-    """Incremental k-means from random labels, for cosine only: it maximises Σ|D_r| over rows of unit length.
+    """Incremental k-means for cosine, starting from random labels: it maximises Σ|D_r| over rows of unit length.
 
-    That is CLUTO's criterion I2: the sum of the cosines of the samples to their centroids. In ``history_`` the
-    objective is the mean cosine distance, 1 − Σ|D_r| / n.
+    This is CLUTO's criterion I2, the sum of the cosines between samples and their centroids. The objective in
+    ``history_`` is the mean cosine distance, 1 − Σ|D_r| / n.
     """
 
     rule, start = "ikm", "random-labels"
@@ -41,5 +41,5 @@ class IKM(Baseline):
         )
 
     def _check(self, X, weights) -> str:
-        validation.check_cosine_only(self)
+        options.check_cosine_only(self)
         return self.start

@@ -1,4 +1,4 @@
-"""k-means (Lloyd): all samples go to their nearest centre, then all centres become means."""
+"""k-means (Lloyd): assign all samples to their nearest centres, then replace all centres by the means."""
 
 from __future__ import annotations
 
@@ -6,41 +6,33 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ksums.baselines._base import Baseline, take_labels
-from ksums.drivers import ANGLE, Driver
-from ksums.engines import EngineMaker, nearest_centres
-from ksums.rows import Rows
-from ksums.seeding import centres_of
-from ksums.state import ClusterState, Limits
+from ksums.baselines.base import Baseline, assign_to_nearest
+from ksums.method.data.centres import centres_of
+from ksums.method.engines.protocol import Engine, register_engine
 
 
-class LloydEngine:
-    """See ``engines.Engine``: the samples are decided on one state and all moved together, so order means nothing."""
-
-    def __init__(self, rows: Rows, state: ClusterState, driver: Driver, limits: Limits, n_threads: int) -> None:
-        self.rows, self.state, self.n_threads = rows, state, n_threads
-        self.cosine = driver.kind == ANGLE
+class LloydEngine(Engine):
+    """See ``protocol.Engine``: all samples move at once, so their order does not matter."""
 
     def visit(self, order: np.ndarray) -> Iterator[int]:
-        """An assignment and the means that follow from it; yields the number of samples that changed cluster."""
-        centres = centres_of(self.state.composites, self.state.sizes, self.cosine)
-        yield take_labels(
-            self.rows, self.state, nearest_centres(self.rows, self.rows.pulling, *centres, self.n_threads)
-        )
+        """Assign all samples, and update all means; yields the number of samples that changed cluster."""
+        self.comparisons = len(order) * len(self.state.sizes)
+        centres = centres_of(self.state.composites, self.state.sizes, self.rule.kind.directions)
+        yield assign_to_nearest(self.rows, self.state, centres)
+
+
+register_engine("lloyd", LloydEngine)
 
 
 class KMeans(Baseline):
-    """k-means from k random samples. Under cosine it is spherical k-means: nearest in direction.
+    """k-means, starting from k random samples. Under cosine it is spherical k-means, which compares directions.
 
-    What scikit-learn's ``KMeans(init="random", n_init=1)`` does, with a record of every pass and with cosine. The
-    first assignment, to the random samples, is the start and not counted as a pass.
+    It does the same as scikit-learn's ``KMeans(init="random", n_init=1)``, and adds cosine and a record of every pass.
+    The first assignment, to the random samples, is the start and does not count as a pass.
 
     >>> from ksums.baselines import KMeans
     >>> KMeans(2, random_state=0).fit([[0.0], [1.0], [10.0], [11.0]]).inertia_
     1.0
     """
 
-    rule, start = "lloyd", "random-points"
-
-    def _engine(self) -> EngineMaker:
-        return LloydEngine
+    rule, start, engine = "lloyd", "random-points", "lloyd"

@@ -1,4 +1,4 @@
-"""k-means++: Lloyd's k-means from seeds that lie far apart."""
+"""k-means++: Lloyd's k-means, starting from seeds that are far apart."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from ksums.baselines.kmeans import KMeans
 
 
 class KMeansPlusPlus(KMeans):
-    """k-means from greedy k-means++ seeds, drawn from all samples as in scikit-learn."""
+    """k-means, starting from greedy k-means++ seeds drawn from all samples, as in scikit-learn."""
 
     start = "k-means++"

@@ -1,84 +1,82 @@
-"""LVQ without classes: competitive learning, in which the winner moves towards each sample at a falling rate."""
+"""LVQ without classes, or competitive learning: the nearest vector moves towards each sample, at a falling rate."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ksums.baselines._base import Baseline, take_labels
-from ksums.drivers import ANGLE, Driver
-from ksums.engines import EngineMaker, nearest_centres
-from ksums.rows import Rows
-from ksums.seeding import centres_of
-from ksums.state import ClusterState, Limits
+from ksums.baselines.base import Baseline, assign_to_nearest
+from ksums.method.data.centres import centres_of
+from ksums.method.data.norms import sq_norms
+from ksums.method.data.rows import Rows
+from ksums.method.engines.protocol import Engine, register_engine
+from ksums.method.state.limits import Limits
+from ksums.method.state.state import ClusterState
+from ksums.rules.kinds import Rule
 
 
-class LVQEngine:
-    """See ``engines.Engine``: a pass is one run through all samples, one by one, then an assignment of all."""
+class LVQEngine(Engine):
+    """See ``protocol.Engine``: a pass learns from each sample in turn, then assigns all samples."""
 
     def __init__(
-        self,
-        rate: float,
-        passes: int,
-        rows: Rows,
-        state: ClusterState,
-        driver: Driver,
-        limits: Limits,
-        n_threads: int,
+        self, rows: Rows, state: ClusterState, rule: Rule, limits: Limits, *, rate: float, passes: int
     ) -> None:
-        from ksums.baselines._lvq_kernels import Codebook  # Numba is loaded by the first fit, not by the import
+        from ksums.baselines.lvq_kernels import Codebook  # Numba is loaded by the first fit, not by the import
 
-        self.rows, self.state, self.n_threads = rows, state, n_threads
-        self.cosine, self.rate, self.passes, self.done = driver.kind == ANGLE, rate, passes, 0
+        super().__init__(rows, state, rule, limits)
+        self.cosine, self.rate, self.passes, self.done = rule.kind.directions, rate, passes, 0
         centres, _ = centres_of(state.composites, state.sizes, self.cosine)
         centres = np.asfortranarray(centres) if rows.is_sparse else centres
-        self.codebook = Codebook(centres, np.ones(len(centres)), np.einsum("rt,rt->r", centres, centres))
+        self.codebook = Codebook(centres, np.ones(len(centres)), sq_norms(centres))
 
     def visit(self, order: np.ndarray) -> Iterator[int]:
-        """Yields 0 moves now and then, and at last the number of samples that changed cluster."""
-        from ksums.baselines._lvq_kernels import compete_dense, compete_sparse
+        """Yields 0 after each block of samples, and finally the number of samples that changed cluster."""
+        from ksums.baselines.lvq_kernels import compete_dense, compete_sparse
 
+        self.comparisons = len(order) * len(self.state.sizes)
         steps = len(order) * self.passes
         products, first = np.zeros(len(self.codebook.scales)), len(order) * self.done
         for ids in self.rows.blocks_of(order):
             rates = self.rate * (1 - (first + np.arange(len(ids))) / steps)
-            block, sq_norms = self.rows.read(ids, np.float64), self.rows.sq_norms[ids]
-            steps_to_take = (self.codebook, self.cosine, rates, sq_norms, products)
+            block, squares = self.rows.read(ids, np.float64), self.rows.sq_norms[ids]
+            arguments = (self.codebook, self.cosine, rates, squares, products)
             if self.rows.is_sparse:
-                compete_sparse(*steps_to_take, block.data, block.indices, block.indptr)
+                compete_sparse(*arguments, block.data, block.indices, block.indptr)
             else:
-                compete_dense(*steps_to_take, block)
+                compete_dense(*arguments, block)
             first += len(ids)
             yield 0
         self.done += 1
         centres = centres_of(self.codebook.composites, self.codebook.scales, self.cosine)
-        labels = nearest_centres(self.rows, self.rows.pulling, *centres, self.n_threads)
-        yield take_labels(self.rows, self.state, labels)
+        yield assign_to_nearest(self.rows, self.state, centres)
+
+
+register_engine("lvq", LVQEngine)
 
 
 class LVQ(Baseline):
-    """Competitive learning from k random samples: the nearest codebook vector moves towards each sample.
+    """Competitive learning, starting from k random samples: the nearest codebook vector moves towards each sample.
 
     In step t of T = ``max_iter`` · n,
 
         c ← c + α_t (x − c),    α_t = ``rate`` · (1 − t/T),
 
-    a rate that falls in a straight line to zero, as usual for LVQ. After each run through the data all samples are
-    assigned to their nearest vector: that is a pass and leaves a record. Sample weights count in the measures only.
+    with a rate that falls linearly to zero, as is usual for LVQ. At the end of each pass all samples are assigned to
+    their nearest vectors. Sample weights count in the measures only.
 
     Parameters
     ----------
     rate : float, default=0.1
-        The rate at the start.
+        The rate of the first step.
     max_iter : int, default=30
-        Number of passes: all are made, unless one changes no label.
+        Number of passes. The fit ends early only if a pass changes no label.
     n_clusters, metric, n_init, n_threads, random_state, callbacks, verbose
         As in :class:`ksums.KSums`.
     """
 
-    rule, start = "nearest", "random-points"
+    rule, start, engine = "nearest", "random-points", "lvq"
 
     def __init__(
         self,
@@ -103,5 +101,5 @@ class LVQ(Baseline):
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def _engine(self) -> EngineMaker:
-        return partial(LVQEngine, float(self.rate), int(self.max_iter))
+    def _options(self) -> dict[str, Any]:
+        return {"rate": float(self.rate), "passes": int(self.max_iter)}

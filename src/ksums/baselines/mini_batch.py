@@ -1,65 +1,66 @@
-"""Mini-Batch k-means: scikit-learn's, with a record of every pass and with cosine."""
+"""Mini-Batch k-means: that of scikit-learn, with cosine and a record of every pass."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ksums.baselines._base import Baseline, take_labels
-from ksums.drivers import ANGLE, Driver
-from ksums.engines import EngineMaker, nearest_centres
-from ksums.rows import Rows
-from ksums.seeding import centres_of
-from ksums.state import ClusterState, Limits
+from ksums.baselines.base import Baseline, assign_to_nearest
+from ksums.compute.arrays import blocks
+from ksums.method.data.centres import centres_of
+from ksums.method.data.rows import Rows
+from ksums.method.engines.protocol import Engine, register_engine
+from ksums.method.state.limits import Limits
+from ksums.method.state.state import ClusterState
+from ksums.rules.kinds import Rule
 
 
-class MiniBatchEngine:
-    """See ``engines.Engine``: a pass is one run through all samples, batch by batch, then an assignment of all."""
+class MiniBatchEngine(Engine):
+    """See ``protocol.Engine``: a pass learns from each batch in turn, then assigns all samples."""
 
-    def __init__(
-        self, batch_size: int, rows: Rows, state: ClusterState, driver: Driver, limits: Limits, n_threads: int
-    ) -> None:
+    def __init__(self, rows: Rows, state: ClusterState, rule: Rule, limits: Limits, *, batch_size: int) -> None:
         from sklearn.cluster import MiniBatchKMeans
 
-        self.rows, self.state, self.n_threads = rows, state, n_threads
-        self.cosine, k = driver.kind == ANGLE, len(state.sizes)
-        self.batch_size = max(batch_size, k)  # scikit-learn wants at least one sample for each centre
+        super().__init__(rows, state, rule, limits)
+        self.cosine, k = rule.kind.directions, len(state.sizes)
+        self.batch_size = max(batch_size, k)  # scikit-learn requires at least one sample per centre
         centres, _ = centres_of(state.composites, state.sizes, self.cosine)
-        # No reassignment of small clusters: it is scikit-learn's own addition, and random.
+        # Small clusters are not reassigned: that is an addition of scikit-learn, and random.
         self.model: Any = MiniBatchKMeans(
             k, init=centres.astype(rows.dtype), n_init=1, reassignment_ratio=0, compute_labels=False, random_state=0
         )
 
     def visit(self, order: np.ndarray) -> Iterator[int]:
         """Yields the number of samples that changed cluster."""
-        for first in range(0, len(order), self.batch_size):
-            batch = order[first : first + self.batch_size]
+        k = len(self.state.sizes)
+        self.comparisons = len(order) * k
+        for part in blocks(len(order), self.batch_size):
+            batch = order[part]
             self.model.partial_fit(self.rows.read(batch), sample_weight=self.rows.weights_of(batch))
-        centres = centres_of(
-            self.model.cluster_centers_.astype(np.float64), np.ones(len(self.state.sizes)), self.cosine
-        )
-        labels = nearest_centres(self.rows, self.rows.pulling, *centres, self.n_threads)
-        yield take_labels(self.rows, self.state, labels)
+        centres = centres_of(self.model.cluster_centers_.astype(np.float64), np.ones(k), self.cosine)
+        yield assign_to_nearest(self.rows, self.state, centres)
+
+
+register_engine("mini-batch", MiniBatchEngine)
 
 
 class MiniBatch(Baseline):
-    """Mini-Batch k-means from k random samples: centres follow the means of small batches.
+    """Mini-Batch k-means, starting from k random samples: centres follow the means of small batches.
 
-    The work is done by ``partial_fit`` of scikit-learn's ``MiniBatchKMeans``. Under cosine it sees unit rows. After
-    each run through the data all samples are assigned to their nearest centre: that is a pass and leaves a record.
+    ``partial_fit`` of scikit-learn's ``MiniBatchKMeans`` does the work; under cosine it gets rows of unit length. At
+    the end of each pass all samples are assigned to their nearest centres.
 
     Parameters
     ----------
     batch_size : int, default=1024
-        Samples in a batch; at least ``n_clusters`` are taken.
+        Samples in a batch; if it is less than ``n_clusters``, ``n_clusters`` is used.
     n_clusters, metric, n_init, max_iter, tol, n_threads, random_state, callbacks, verbose
         As in :class:`ksums.KSums`.
     """
 
-    rule, start = "nearest", "random-points"
+    rule, start, engine = "nearest", "random-points", "mini-batch"
 
     def __init__(
         self,
@@ -88,5 +89,5 @@ class MiniBatch(Baseline):
         )
         self.batch_size = batch_size
 
-    def _engine(self) -> EngineMaker:
-        return partial(MiniBatchEngine, int(self.batch_size))
+    def _options(self) -> dict[str, Any]:
+        return {"batch_size": int(self.batch_size)}

@@ -1,15 +1,15 @@
-"""Sequential k-means (MacQueen, Eqn. 3 of the paper): the nearest centre moves towards each sample that comes."""
+"""Sequential k-means (MacQueen, Eqn. 3 of the paper): the nearest centre moves towards each new sample."""
 
 from __future__ import annotations
 
-from ksums.drivers import Driver, driver_for
 from ksums.estimators.sequential import Sequential
+from ksums.rules.kinds import Rule, rule_for
 
 
 class SequentialKMeans(Sequential):
-    """Sequential k-means: C_r += (x − C_r) / (n_r + 1) for the nearest C_r, which x is not counted in.
+    """Sequential k-means: C_r += (x − C_r) / (n_r + 1) for the nearest C_r, where n_r does not count x.
 
-    Everything else is as in :class:`ksums.SequentialKSums`: ``partial_fit``, ``learn_one``, ``forget``.
+    ``partial_fit``, ``learn_one``, ``forget`` and the rest are as in :class:`ksums.SequentialKSums`.
     """
 
     def __init__(self, n_clusters=8, *, metric="l2", shuffle=False, n_threads=None, random_state=None):
@@ -19,5 +19,5 @@ class SequentialKMeans(Sequential):
         self.n_threads = n_threads
         self.random_state = random_state
 
-    def _driver(self) -> Driver:
-        return driver_for("distortion", self.metric, "nearest")
+    def _rule(self) -> Rule:
+        return rule_for("distortion", self.metric, "nearest")

@@ -1,4 +1,4 @@
-"""``ksums`` on the command line."""
+"""The command ``ksums``."""
 
 from ksums.cli.app import main
 

@@ -1,4 +1,4 @@
-"""The commands, and how they end: 0 if all went well, 2 for what the user can mend, 130 after Ctrl-C."""
+"""The commands and their exit codes: 0 for success, 2 for an error that the user can correct, 130 after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ from ksums.cli.choose_k import choose_k
 from ksums.cli.compare import compare
 from ksums.cli.fit import fit
 from ksums.cli.info import info
+from ksums.cli.messages import INTERRUPTED
 from ksums.cli.predict import predict
 from ksums.cli.report import report
 from ksums.cli.reproduce import reproduce
+from ksums.compute.compat import typer_usage_error
+
+_USER_ERROR = 2
+"""Exit code for bad input or bad usage, as for most Unix programs."""
 
 app = typer.Typer(
     name="ksums",
-    help="k-sums clustering: use it instead of k-means.",
+    help="k-sums clustering, a replacement for k-means.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -35,37 +40,37 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback()
-def _about(
+def _options(
     version: bool = typer.Option(
-        False, "--version", callback=_show_version, is_eager=True, help="Show the version and stop."
+        False, "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
     ),
 ) -> None:
-    """k-sums clustering: use it instead of k-means."""
-
-
-_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of the Click that this typer has inside
+    """k-sums clustering, a replacement for k-means."""
 
 
 def main() -> None:
-    """Run a command. Bad input and bad usage are one clear line, no traceback."""
+    """Run a command; bad input and bad usage are reported in one line, without a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a console may not know all signs
+            stream.reconfigure(errors="replace")  # a console may lack some characters
     try:
-        sys.exit(app(prog_name="ksums", standalone_mode=False))
-    except _UsageError as error:
-        context, words = getattr(error, "ctx", None), error.format_message()  # type: ignore[attr-defined]
+        code = app(prog_name="ksums", standalone_mode=False)
+        if code == INTERRUPTED:  # typer turns Ctrl-C into this code without a message
+            raise KeyboardInterrupt
+        sys.exit(code)
+    except typer_usage_error() as error:
+        context, message = getattr(error, "ctx", None), error.format_message()  # type: ignore[attr-defined]
         command = context.command_path if context is not None else "ksums"
-        if words:  # else nothing was asked for, and the help was shown
-            typer.echo(f"ksums: {words} ({command} --help shows how.)", err=True)
+        if message:  # there is none if the help was shown
+            typer.echo(f"ksums: {message} (See {command} --help.)", err=True)
     except MemoryError as error:
-        typer.echo(f"ksums: there is not enough memory: {error}", err=True)
-    except BrokenPipeError:  # whoever read has seen enough
+        typer.echo(f"ksums: not enough memory: {error}", err=True)
+    except BrokenPipeError:  # the program that reads our output has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except (ValueError, OSError, ImportError) as error:
         typer.echo(f"ksums: {error}", err=True)
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("ksums: interrupted.", err=True)
-        sys.exit(130)
-    sys.exit(2)
+        sys.exit(INTERRUPTED)
+    sys.exit(_USER_ERROR)

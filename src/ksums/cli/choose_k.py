@@ -1,4 +1,4 @@
-"""``ksums choose-k``: how many clusters."""
+"""``ksums choose-k``: suggest a number of clusters."""
 
 from __future__ import annotations
 
@@ -11,19 +11,24 @@ from typing import Annotated
 import typer
 from tqdm import tqdm
 
-from ksums.cli.files import PICTURES, TABLES, check_outputs, read, scaled, write_records
-from ksums.cli.notes import noting
+from ksums.checking.parameters import check_parameters
+from ksums.cli.inputs import read_scaled_rows
+from ksums.cli.messages import INTERRUPTED, collect_warnings
 from ksums.cli.options import AsJson, Columns, Data, Header, Metric, Scale, Seed, Threads
-from ksums.parameters import check_parameters
+from ksums.cli.outputs import PLOTS, TABLES, check_outputs, write_records
 
-_USUAL = 12  # clusters at most, where nobody says it
+_DEFAULT_LARGEST = 12
+"""The largest k if ``--to`` is not given: more clusters are hard to interpret, and each takes eleven fits."""
 
 
 def choose_k(
     data: Data,
-    least: Annotated[int, typer.Option("--from", min=2, help="The smallest number of clusters.")] = 2,
-    most: Annotated[
-        int | None, typer.Option("--to", min=2, help=f"The largest number of clusters; {_USUAL}, if the rows allow it.")
+    smallest: Annotated[int, typer.Option("--from", min=2, help="The smallest number of clusters.")] = 2,
+    largest: Annotated[
+        int | None,
+        typer.Option(
+            "--to", min=2, help=f"The largest number of clusters; by default {_DEFAULT_LARGEST}, if the rows allow it."
+        ),
     ] = None,
     step: Annotated[int, typer.Option(min=1, help="Step between the numbers of clusters.")] = 1,
     objective: Annotated[str, typer.Option(help="distortion or pairwise.")] = "distortion",
@@ -34,11 +39,11 @@ def choose_k(
     header: Header = None,
     scale: Scale = False,
     table: Annotated[Path | None, typer.Option(help="Write the scores: .csv or .parquet.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the scores: .png, .svg or .pdf.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot the scores: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the suggestion only.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the suggestion.")] = False,
 ) -> None:
-    """Fit a range of k and suggest one: by objective, silhouette, and how well parts of the data agree.
+    """Fit a range of k and suggest one, by its silhouette and by how well models of parts of the data agree.
 
     Examples:
 
@@ -46,28 +51,25 @@ def choose_k(
     """
     from ksums import KSums, choosing
 
-    check_outputs({"--table": (table, TABLES), "--plot": (plot, PICTURES)}, [data])
-    if most is not None and most < least:
-        raise ValueError(f"--to must be at least --from, {least}; got {most}.")
+    check_outputs({"--table": (table, TABLES), "--plot": (plot, PLOTS)}, [data])
+    if largest is not None and largest < smallest:
+        raise ValueError(f"--to must be at least --from, {smallest}; got {largest}.")
     check_parameters(KSums(metric=metric, objective=objective))
     silent = quiet or as_json
-    with noting(silent) as notes:
-        X, _ = scaled(read(data, columns, header).X, scale)
-    if not silent:
-        notes.tell()
-    allowed = choosing.most_clusters(X.shape[0])
-    if most is None:
-        most = max(least, min(_USUAL, allowed))
+    X = read_scaled_rows(data, columns, header, scale, show_warnings=not silent)
+    allowed = choosing.max_clusters(X.shape[0])
     if allowed < 2:
-        raise ValueError(f"there are {X.shape[0]} rows in {data}; to choose between numbers of clusters, 5 are needed.")
-    if most > allowed:
-        raise ValueError(f"--to: with {X.shape[0]:,} rows at most {allowed} clusters can be looked at; got {most}.")
+        raise ValueError(f"{data} has {X.shape[0]} rows; choosing a number of clusters requires at least 5.")
+    if largest is None:
+        largest = max(smallest, min(_DEFAULT_LARGEST, allowed))
+    if largest > allowed:
+        raise ValueError(f"--to: {X.shape[0]:,} rows allow at most {allowed} clusters; got {largest}.")
     scores: list[choosing.Score] = []
-    wanted = range(least, most + 1, step)
+    ks = range(smallest, largest + 1, step)
     interrupted = False
-    with noting(silent) as notes, tqdm(total=len(wanted), desc="k", disable=silent or None, leave=False) as bar:
+    with collect_warnings(silent) as warned, tqdm(total=len(ks), desc="k", disable=silent or None, leave=False) as bar:
 
-        def tell(score: choosing.Score) -> None:
+        def on_score(score: choosing.Score) -> None:
             scores.append(score)
             bar.update()
             if not silent:
@@ -80,17 +82,17 @@ def choose_k(
 
         try:
             choice = choosing.choose_k(
-                X, wanted, metric=metric, objective=objective, random_state=seed, n_threads=threads, tell=tell
+                X, ks, metric=metric, objective=objective, random_state=seed, n_threads=threads, on_score=on_score
             )
         except KeyboardInterrupt:
             interrupted = True
     if interrupted:
-        done = f"{len(scores)} of {len(wanted)} numbers of clusters are done"
+        message = f"ksums: interrupted after {len(scores)} of {len(ks)} numbers of clusters"
         if table is not None and scores:
             write_records(table, scores)
-            done += f", and in {table}"
-        typer.echo(f"ksums: interrupted; {done}.", err=True)
-        sys.exit(130)
+            message += f"; their scores are in {table}"
+        typer.echo(f"{message}.", err=True)
+        sys.exit(INTERRUPTED)
     if table is not None:
         write_records(table, choice.scores)
     if plot is not None:
@@ -98,8 +100,8 @@ def choose_k(
 
         plots.to_file(plot, lambda ax: plots.choice(choice, ax=ax))
     if as_json:
-        typer.echo(json.dumps(asdict(choice) | {"warnings": notes.words}))
+        typer.echo(json.dumps(asdict(choice) | {"warnings": warned.messages}))
         return
     if not quiet:
-        notes.tell()
+        warned.show()
     typer.echo(choice.reason)

@@ -12,37 +12,27 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ksums.cli.files import (
-    LABELS,
-    PAGES,
-    TABLES,
-    check_name,
-    check_outputs,
-    chosen_columns,
-    read,
-    remember_columns,
-    scaled,
-    write_labels,
-    write_records,
-)
-from ksums.cli.notes import Notes, counted, noting
+from ksums.checking.parameters import check_parameters
+from ksums.cli.inputs import check_name, parse_columns, read_input, remember_columns, scale_columns
+from ksums.cli.messages import INTERRUPTED, collect_warnings, plural
 from ksums.cli.options import AsJson, Clusters, Columns, Data, Header, Metric, Quiet, Scale, Seed, Threads
+from ksums.cli.outputs import LABELS, PAGES, TABLES, check_outputs, write_labels, write_records
+from ksums.compute.arrays import Matrix
 from ksums.io import Table
-from ksums.io.table import in_words, places
-from ksums.parameters import check_parameters
+from ksums.io.table import column_positions, joined
 
 
 def fit(
     data: Data,
     n_clusters: Clusters,
-    method: Annotated[
-        str, typer.Option(help="ksums, or one of the paper's methods: k-means++, Hartigan, ...")
-    ] = "ksums",
+    method: Annotated[str, typer.Option(help="ksums, or a method of the paper: k-means++, Hartigan, ...")] = "ksums",
     objective: Annotated[str | None, typer.Option(help="distortion or pairwise (method ksums only).")] = None,
     metric: Metric = "l2",
-    effort: Annotated[str | None, typer.Option(help="low, default, high, or seconds (method ksums only).")] = None,
+    effort: Annotated[
+        str | None, typer.Option(help="low, default, high, or a time in seconds (method ksums only).")
+    ] = None,
     n_init: Annotated[
-        int | None, typer.Option("--n-init", min=1, help="Runs from different starts, of which the best is kept.")
+        int | None, typer.Option("--n-init", min=1, help="Runs from different starts; the best is kept.")
     ] = None,
     size_min: Annotated[float | None, typer.Option(help="Smallest size of a cluster (method ksums only).")] = None,
     size_max: Annotated[float | None, typer.Option(help="Largest size of a cluster (method ksums only).")] = None,
@@ -51,7 +41,7 @@ def fit(
     columns: Columns = None,
     header: Header = None,
     scale: Scale = False,
-    weights: Annotated[str | None, typer.Option(help="A column, by name or number: how much each row counts.")] = None,
+    weights: Annotated[str | None, typer.Option(help="Column with the weights of the rows, by name or number.")] = None,
     labels: Annotated[Path | None, typer.Option(help="Write the labels: .npy, .csv or .parquet.")] = None,
     model: Annotated[Path | None, typer.Option(help="Write the model, for ksums predict and ksums.load.")] = None,
     history: Annotated[Path | None, typer.Option(help="Write a record of every pass: .csv or .parquet.")] = None,
@@ -73,41 +63,36 @@ def fit(
     """
     from sklearn.pipeline import make_pipeline
 
-    from ksums import METHODS, save
+    from ksums import save
 
     outputs = {"--labels": labels, "--model": model, "--history": history, "--report": report}
     suffixes = {"--labels": LABELS, "--history": TABLES, "--report": PAGES}
     check_outputs({option: (path, suffixes.get(option, ())) for option, path in outputs.items()}, [data])
-    check_name("--method", method, METHODS)
-    given = {
+    options = {
         "objective": objective,
-        "effort": None if effort is None else _effort(effort),
+        "effort": effort,
         "n_init": n_init,
         "size_min": size_min,
         "size_max": size_max,
     }
-    more = {name: value for name, value in given.items() if value is not None}
-    for name in more:
-        if name not in inspect.signature(METHODS[method].estimator).parameters or name in METHODS[method].given:
-            raise ValueError(f"--{name.replace('_', '-')} is not for --method {method}; it is for --method ksums.")
-    estimator = METHODS[method](n_clusters, metric, seed, n_threads=threads, **more)
-    check_parameters(estimator)
+    estimator = _estimator(method, n_clusters, metric, seed, threads, options)
     silent = quiet or as_json
-    with noting(silent) as read_notes:
+    with collect_warnings(silent) as read_warnings:
         table, numbers, sample_weight = _read(data, columns, header, weights)
-        X, scaler = scaled(table.X, scale)
+        X, scaler = scale_columns(table.X, scale)
     if X.shape[0] < n_clusters:
-        raise ValueError(f"-k: there are {counted(X.shape[0], 'row')} in {data}, too few for {n_clusters:,} clusters.")
+        raise ValueError(f"-k: {data} has {plural(X.shape[0], 'row')}, too few for {n_clusters:,} clusters.")
     if not silent:
-        read_notes.tell()
-        typer.echo(f"{_words_of(table)}, {counted(n_clusters, 'cluster')}: fitting", err=True)
+        read_warnings.show()
+        names = "" if table.columns is None else f" ({joined(table.columns)})"
+        typer.echo(f"Fitting {plural(n_clusters, 'cluster')} to {_size_of(X)}{names}", err=True)
     verbose = "verbose" in estimator.get_params() and not silent
     if verbose:
-        estimator.set_params(verbose=1)
-    began = time.perf_counter()
-    with noting(silent) as notes:
+        estimator.set_params(verbose=1)  # prints the plan, then progress
+    started = time.perf_counter()
+    with collect_warnings(silent) as fit_warnings:
         estimator.fit(X, sample_weight=sample_weight)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started
     if verbose:
         estimator.set_params(verbose=0)
     remember_columns(estimator, scaler, table.columns, numbers)
@@ -122,82 +107,104 @@ def fit(
         from ksums.report import write_report
 
         write_report(report, fitted, table.X, names=table.rows, title=None if data == "-" else Path(data).name)
-    facts = {
-        "method": method,
-        "n": X.shape[0],
-        "d": X.shape[1],
-        "columns": table.columns,
-        "k": len(estimator.sizes_),
-        "metric": metric,
-        "seed": seed,
-        "distortion": estimator.distortion_,
-        "pairwise": estimator.pairwise_,
-        "passes": estimator.n_iter_,
-        "smallest": float(estimator.sizes_.min()),
-        "largest": float(estimator.sizes_.max()),
-        "seconds": round(seconds, 3),
-        "interrupted": notes.interrupted,
-        "warnings": read_notes.words + notes.words,
-        **{option.strip("-"): str(path) for option, path in outputs.items() if path is not None},
-    }
     if as_json:
+        facts = {
+            "method": method,
+            "n": X.shape[0],
+            "d": X.shape[1],
+            "columns": table.columns,
+            "k": len(estimator.sizes_),
+            "metric": metric,
+            "seed": seed,
+            "plan": estimator.plan_.summary if hasattr(estimator, "plan_") else None,
+            "distortion": estimator.distortion_,
+            "pairwise": estimator.pairwise_,
+            "passes": estimator.n_iter_,
+            "smallest": float(estimator.sizes_.min()),
+            "largest": float(estimator.sizes_.max()),
+            "seconds": round(seconds, 3),
+            "interrupted": fit_warnings.interrupted,
+            "warnings": read_warnings.messages + fit_warnings.messages,
+            **{option.strip("-"): str(path) for option, path in outputs.items() if path is not None},
+        }
         typer.echo(json.dumps(facts))
     elif not quiet:
-        _tell(facts, notes, weights)
-    if notes.interrupted:
-        sys.exit(130)
+        fit_warnings.show()
+        _show_result(estimator, X, seconds, is_weighted=weights is not None)
+        for option, path in outputs.items():
+            if path is not None:
+                typer.echo(f"{option.strip('-')}: {path}")
+    if fit_warnings.interrupted:
+        sys.exit(INTERRUPTED)
 
 
-def _read(
-    data: str, columns: list[str] | None, header: bool | None, weights: str | None
-) -> tuple[Table, list[int] | None, np.ndarray | None]:
-    """The rows, the numbers of their columns if there was a choice, and the weights, which are one of the columns."""
-    if weights is None:
-        table = read(data, columns, header)
-        return table, _numbers(columns, table), None
-    if len(chosen_columns([weights])) != 1:
-        raise ValueError(f"--weights: one column is needed; got {weights}. Put a name with a comma in quotes.")
-    table = read(data, None if columns is None else [*columns, weights], header)
-    width = table.X.shape[1]
-    at = width - 1 if columns is not None else places(data, chosen_columns([weights]), table.columns, width)[0]
-    others = [place for place in range(width) if place != at]
-    if not others:
-        raise ValueError(f"--weights: {weights} is the only column; there must be others to cluster by.")
-    names = None if table.columns is None else [table.columns[place] for place in others]
-    column = table.X[:, [at]]
-    found = column if isinstance(column, np.ndarray) else column.toarray()
-    kept = Table(table.X[:, others], names, table.rows)
-    return kept, others if columns is None else _numbers(columns, table), found.ravel()
+def _estimator(
+    method: str, n_clusters: int, metric: str, seed: int, threads: int | None, options: dict[str, Any]
+) -> Any:
+    """The unfitted estimator, with those options that are given; refuses options that the method does not have."""
+    from ksums import METHODS
+
+    check_name("--method", method, METHODS)
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        allowed = inspect.signature(METHODS[method].estimator).parameters
+        if name not in allowed or name in METHODS[method].parameters:
+            raise ValueError(f"--{name.replace('_', '-')} is not an option of --method {method}; use --method ksums.")
+    if "effort" in given:
+        given["effort"] = _parse_effort(given["effort"])
+    estimator = METHODS[method](n_clusters, metric, seed, n_threads=threads, **given)
+    check_parameters(estimator)
+    return estimator
 
 
-def _numbers(columns: list[str] | None, table: Table) -> list[int] | None:
-    """Of a file without names only numbers can have been chosen."""
-    if columns is None or table.columns is not None:
-        return None
-    return [int(column) for column in chosen_columns(columns)]
-
-
-def _effort(text: str) -> str | float:
+def _parse_effort(text: str) -> str | float:
+    """Seconds as a number, or the name of a level."""
     try:
         return float(text)
     except ValueError:
         return text
 
 
-def _words_of(table: Table) -> str:
-    names = "" if table.columns is None else f" ({in_words(table.columns)})"
-    return f"{counted(table.X.shape[0], 'row')} of {counted(table.X.shape[1], 'column')}{names}"
+def _read(
+    data: str, columns: list[str] | None, header: bool | None, weights: str | None
+) -> tuple[Table, list[int] | None, np.ndarray | None]:
+    """The rows without the column of weights, the numbers of their columns if only some are used, and the weights."""
+    if weights is None:
+        table = read_input(data, columns, header)
+        return table, _chosen_numbers(columns, table), None
+    if len(parse_columns([weights])) != 1:
+        raise ValueError(f"--weights: expected one column; got {weights}. Put a name with a comma in quotes.")
+    table = read_input(data, None if columns is None else [*columns, weights], header)
+    width = table.X.shape[1]
+    if columns is not None:
+        position = width - 1
+    else:
+        position = column_positions(data, parse_columns([weights]), table.columns, width)[0]
+    others = [at for at in range(width) if at != position]
+    if not others:
+        raise ValueError(f"--weights: {weights} is the only column; clustering requires at least one other column.")
+    names = None if table.columns is None else [table.columns[at] for at in others]
+    column = table.X[:, [position]]
+    sample_weight = column if isinstance(column, np.ndarray) else column.toarray()
+    rows = Table(table.X[:, others], names, table.rows)
+    return rows, others if columns is None else _chosen_numbers(columns, table), sample_weight.ravel()
 
 
-def _tell(facts: dict[str, Any], notes: Notes, weights: str | None) -> None:
-    notes.tell()
-    of = "rows" if weights is None else "by weight"
-    typer.echo(
-        f"{counted(facts['n'], 'row')} of {counted(facts['d'], 'column')}, {counted(facts['k'], 'cluster')} of "
-        f"{facts['smallest']:,.6g} to {facts['largest']:,.6g} {of}"
-    )
-    typer.echo(f"distortion E_m {facts['distortion']:.6g}, pairwise E_s {facts['pairwise']:.6g} (lower is better)")
-    typer.echo(f"{counted(facts['passes'], 'pass', 'passes')}, {facts['seconds']:.2f} s")
-    for name in ("labels", "model", "history", "report"):
-        if name in facts:
-            typer.echo(f"{name}: {facts[name]}")
+def _chosen_numbers(columns: list[str] | None, table: Table) -> list[int] | None:
+    """Numbers of the chosen columns of a file without names; None if all are used, or if they have names."""
+    if columns is None or table.columns is not None:
+        return None
+    return [int(column) for column in parse_columns(columns)]
+
+
+def _size_of(X: Matrix) -> str:
+    return f"{plural(X.shape[0], 'row')} of {plural(X.shape[1], 'column')}"
+
+
+def _show_result(estimator: Any, X: Matrix, seconds: float, *, is_weighted: bool) -> None:
+    """Print what a person wants to know first."""
+    smallest, largest = estimator.sizes_.min(), estimator.sizes_.max()
+    sizes = f"weight {smallest:,.6g} to {largest:,.6g}" if is_weighted else f"{smallest:,.6g} to {largest:,.6g} rows"
+    typer.echo(f"{_size_of(X)}, {plural(len(estimator.sizes_), 'cluster')} of {sizes}")
+    typer.echo(f"distortion E_m {estimator.distortion_:.6g}, pairwise E_s {estimator.pairwise_:.6g} (lower is better)")
+    typer.echo(f"{plural(estimator.n_iter_, 'pass', 'passes')}, {seconds:.2f} s")

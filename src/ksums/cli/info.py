@@ -1,4 +1,4 @@
-"""``ksums info``: what is installed, and what it will use."""
+"""``ksums info``: versions, threads, engines and folders."""
 
 from __future__ import annotations
 
@@ -16,25 +16,27 @@ _PACKAGES = (
     "ksums", "numpy", "scipy", "scikit-learn", "numba", "safetensors", "matplotlib", "pandas", "pyarrow",
     "faiss-cpu", "onnx",
 )  # fmt: skip
+"""Packages whose versions matter for results, speed or optional features."""
 
 
 def info(as_json: AsJson = False) -> None:
     """Show versions, threads, engines and folders."""
     from numba import config
 
+    from ksums.compute import vectors
     from ksums.datasets import cache_folder
-    from ksums.engines import ENGINES, _vectors
+    from ksums.planning.engines import ENGINE_NAMES
 
-    kernels, size = _compiled()
+    cache, size = _compiled_code()
     facts: dict[str, Any] = {
         "python": platform.python_version(),
         **{package: _version(package) for package in _PACKAGES},
         "threads": int(config.NUMBA_NUM_THREADS),
-        "vectors": f"{_vectors.VECTOR_BITS} bits" if _vectors.USE_VECTORS else "not known for this CPU: plain loops",
-        "engines": list(ENGINES),
-        "compiled code": str(kernels),
-        "its size": f"{size / 1e6:.1f} MB",
-        "data folder": f"{cache_folder()}" + ("" if Path(cache_folder()).is_dir() else " (not there yet)"),
+        "vectors": f"{vectors.VECTOR_BITS} bits" if vectors.USE_VECTORS else "unknown CPU, so plain loops are used",
+        "engines": list(ENGINE_NAMES),
+        "compiled code": str(cache),
+        "compiled size": f"{size / 1e6:.1f} MB",
+        "data folder": f"{cache_folder()}" + ("" if Path(cache_folder()).is_dir() else " (does not exist yet)"),
     }
     if as_json:
         typer.echo(json.dumps(facts))
@@ -43,12 +45,12 @@ def info(as_json: AsJson = False) -> None:
         typer.echo(f"{name:>14}  {', '.join(value) if isinstance(value, list) else value}")
 
 
-def _compiled() -> tuple[Path, int]:
-    """Where Numba keeps what it has compiled of this package, and how much that is."""
-    from ksums import _sum_kernels
+def _compiled_code() -> tuple[Path, int]:
+    """The folder where Numba stores the compiled code of this package, and its size in bytes."""
+    from ksums.compute.compat import numba_cache_folder
+    from ksums.method.data.sum_kernels import add_rows
 
-    kernel = next(value for value in vars(_sum_kernels).values() if hasattr(value, "stats"))
-    folder = Path(kernel.stats.cache_path)
+    folder = Path(numba_cache_folder(add_rows))
     package = Path(__file__).parents[1]
     root = package if package in folder.parents else folder
     return root, sum(file.stat().st_size for file in root.rglob("*.nb[ic]"))

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ from typing import Annotated
 
 import typer
 
-Data = Annotated[str, typer.Argument(help="File of rows; - for a CSV at standard input.")]
-Model = Annotated[str, typer.Argument(help="A model that ksums fit --model has written.")]
+Data = Annotated[str, typer.Argument(help="File with the rows; - reads CSV from standard input.")]
+Model = Annotated[str, typer.Argument(help="A model that ksums fit --model wrote.")]
 Clusters = Annotated[int, typer.Option("--n-clusters", "-k", help="Number of clusters.")]
 Metric = Annotated[str, typer.Option(help="l2 or cosine.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; all, if not given.")]
-Columns = Annotated[list[str] | None, typer.Option(help="Columns to use, by name, or by number from 0: a,b,7.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Number of threads; by default all.")]
+Columns = Annotated[list[str] | None, typer.Option(help="Columns to use, by name or by number from 0: a,b,7.")]
 KnownColumns = Annotated[
-    list[str] | None, typer.Option(help="Columns to use; those that the model knows by name, if not given.")
+    list[str] | None, typer.Option(help="Columns to use; by default those that the model was fitted to.")
 ]
 Header = Annotated[
     bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line of a CSV has names; detected, if not given."),
+    typer.Option("--header/--no-header", help="Whether the first line of a CSV file has names; by default detected."),
 ]
-Scale = Annotated[
-    bool, typer.Option("--scale", help="Bring each column to mean 0 and standard deviation 1, in a copy of the rows.")
-]
+Scale = Annotated[bool, typer.Option("--scale", help="Scale each column to mean 0 and standard deviation 1.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]

@@ -1,4 +1,4 @@
-"""``ksums predict``: labels of new rows from a model."""
+"""``ksums predict``: the nearest cluster of a model for each row of a file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from ksums.cli.files import LABELS, check_outputs, load_for, write_labels
-from ksums.cli.notes import counted, noting
+from ksums.cli.inputs import load_model_and_rows
+from ksums.cli.messages import collect_warnings, plural
 from ksums.cli.options import AsJson, Data, Header, KnownColumns, Model, Quiet
+from ksums.cli.outputs import LABELS, check_outputs, write_labels
 
 
 def predict(
@@ -23,21 +24,21 @@ def predict(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Give each row of a file the nearest cluster of a model.
+    """Find the nearest cluster of a model for each row of a file.
 
     Examples:
 
       ksums predict survey.safetensors more.csv --labels labels.csv
     """
     check_outputs({"--labels": (labels, LABELS)}, [model, data])
-    with noting(quiet or as_json) as notes:
-        fitted, table = load_for(model, data, columns, header)
-        found = fitted.predict(X := table.X)
-    write_labels(labels, found)
-    used = len(np.unique(found))
-    facts = {"n": X.shape[0], "d": X.shape[1], "clusters": used, "warnings": notes.words, "labels": str(labels)}
+    with collect_warnings(quiet or as_json) as warned:
+        fitted, table = load_model_and_rows(model, data, columns, header)
+        predicted = fitted.predict(table.X)
+    write_labels(labels, predicted)
+    (n, d), clusters = table.X.shape, len(np.unique(predicted))
+    facts = {"n": n, "d": d, "clusters": clusters, "warnings": warned.messages, "labels": str(labels)}
     if as_json:
         typer.echo(json.dumps(facts))
     elif not quiet:
-        notes.tell()
-        typer.echo(f"{counted(X.shape[0], 'row')} in {counted(used, 'cluster')}; labels: {labels}")
+        warned.show()
+        typer.echo(f"{plural(n, 'row')} in {plural(clusters, 'cluster')}; labels: {labels}")

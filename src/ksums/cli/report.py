@@ -1,4 +1,4 @@
-"""``ksums report``: a page about a model and its data."""
+"""``ksums report``: an HTML page about a model and its data."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from typing import Annotated
 
 import typer
 
-from ksums.cli.files import PAGES, check_outputs, load_for
-from ksums.cli.notes import counted, noting
+from ksums.cli.inputs import load_model_and_rows
+from ksums.cli.messages import collect_warnings, plural
 from ksums.cli.options import AsJson, Header, KnownColumns, Model, Quiet
+from ksums.cli.outputs import PAGES, check_outputs
 from ksums.io import read_lines
 
 
 def report(
     model: Model,
-    data: Annotated[str, typer.Argument(help="The rows it was fitted to; - for a CSV at standard input.")],
-    out: Annotated[Path, typer.Option(help="The page.")] = Path("report.html"),
+    data: Annotated[
+        str, typer.Argument(help="The rows that the model was fitted to; - reads CSV from standard input.")
+    ],
+    out: Annotated[Path, typer.Option(help="The page to write: .html.")] = Path("report.html"),
     columns: KnownColumns = None,
     header: Header = None,
     names: Annotated[Path | None, typer.Option(help="Text file with a name for each row, one per line.")] = None,
@@ -26,7 +29,7 @@ def report(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write one HTML page that opens offline: sizes, objective, a map with hover, the clusters in a sortable table.
+    """Write one HTML page that opens offline: objective, sizes, an interactive map, and a sortable table of clusters.
 
     Examples:
 
@@ -39,8 +42,8 @@ def report(
     check_outputs({"--out": (out, PAGES)}, [model, data, *(path for path in (names, features) if path is not None)])
     row_names = None if names is None else read_lines(names)
     column_names = None if features is None else read_lines(features)
-    with noting(quiet or as_json) as notes:
-        fitted, table = load_for(model, data, columns, header)
+    with collect_warnings(quiet or as_json) as warned:
+        fitted, table = load_model_and_rows(model, data, columns, header)
         found = write_report(
             out,
             fitted,
@@ -53,12 +56,12 @@ def report(
         "clusters": len(found.clusters),
         "n": found.n,
         "points": len(found.point_rows),
-        "warnings": notes.words,
+        "warnings": warned.messages,
         "out": str(out),
     }
     if as_json:
         typer.echo(json.dumps(facts))
     elif not quiet:
-        notes.tell()
+        warned.show()
         rows = f"{len(found.point_rows):,} of {found.n:,} rows in the map"
-        typer.echo(f"{counted(len(found.clusters), 'cluster')}, {rows}: {out}")
+        typer.echo(f"{plural(len(found.clusters), 'cluster')}, {rows}: {out}")

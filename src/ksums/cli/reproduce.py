@@ -1,4 +1,4 @@
-"""``ksums reproduce``: the paper's experiments, side by side with the paper."""
+"""``ksums reproduce``: the paper's experiments, compared with what the paper reports."""
 
 from __future__ import annotations
 
@@ -8,33 +8,42 @@ from typing import Annotated
 
 import typer
 
+from ksums.reproduce.experiments import EXPERIMENTS
+
+_NAMES = "; ".join(f"{e.name}: {e.title} ({e.where})" for e in EXPERIMENTS.values())
+
 
 def reproduce(
     experiments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="steps, significance, sequential, large_scale, large_scale_100, documents; all, if none is named."
-        ),
+        list[str] | None, typer.Argument(help=f"The experiments to run; default: all of them. {_NAMES}.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small data that is always there; about a minute.")] = False,
-    data: Annotated[Path | None, typer.Option(help="Folder with the data; else KSUMS_DATA or the cache.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use small data that needs no download; takes a minute.")
+    ] = False,
+    data: Annotated[Path | None, typer.Option(help="Folder with the data; default: KSUMS_DATA or the cache.")] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for results, figures and page: ksums-reproduction (with --quick: ksums-reproduction-quick)."
+            help="Folder for results, figures and page; default: ksums-reproduction (-quick added with --quick)."
         ),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page as well.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write one self-contained HTML page to this file.")] = None,
     runs: Annotated[
         int | None,
-        typer.Option(min=1, help="Runs of each method in significance and sequential: 128, as in the paper; quick: 8."),
+        typer.Option(
+            min=1,
+            help="Runs of each method where the variation between runs is studied; default: 128 as in the paper, "
+            "8 with --quick.",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The first seed; the others follow it.")] = 0,
-    only_page: Annotated[bool, typer.Option("--only-page", help="No new runs: the page of what is there.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="The first random seed; the others follow it.")] = 0,
+    only_page: Annotated[
+        bool, typer.Option("--only-page", help="Run nothing; write the page from the stored results.")
+    ] = False,
 ) -> None:
-    """Run the paper's experiments and put each of its figures and claims beside ours.
+    """Run the paper's experiments and compare every figure and claim of the paper with our results.
 
-    Stopped half-way, the same command goes on where it was: each run is kept as soon as it is done.
+    Each run is stored as soon as it is done. Run the same command again to resume.
 
     Examples:
 
@@ -42,36 +51,39 @@ def reproduce(
 
       ksums reproduce --data ~/data --runs 32 --report out.html
 
-      ksums reproduce significance --data ~/data
+      ksums reproduce --only-page --report out.html
     """
-    from ksums.reproduce.experiment import Size
-    from ksums.reproduce.run import EXPERIMENTS, results, run
+    from ksums.reproduce.claim import verdict_summary
+    from ksums.reproduce.experiment import RunOptions
+    from ksums.reproduce.page import all_claims, write_page
+    from ksums.reproduce.run_all import load_outcomes, run_all
 
     unknown = [name for name in experiments or () if name not in EXPERIMENTS]
     if unknown:
         raise ValueError(f"there is no experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}.")
     if data is not None and not data.is_dir():
-        raise ValueError(f"--data: {data} is no folder.")
+        raise ValueError(f"--data: {data} is not a folder.")
     if report is not None and report.is_dir():
-        raise ValueError(f"--report: {report} is a folder; a file is needed, for instance {report / 'report.html'}.")
-    from ksums.reproduce.page import summary, write
-
+        raise ValueError(f"--report: {report} is a folder; give a file, for instance {report / 'report.html'}.")
     out = out or Path("ksums-reproduction" + ("-quick" if quick else ""))
     if not only_page:
-        size = Size(quick, runs or (8 if quick else 128), seed, data)
+        options = RunOptions(quick, runs or (8 if quick else 128), seed, data)
+        chosen = [EXPERIMENTS[name] for name in experiments or EXPERIMENTS]
         try:
-            run(out, size, experiments or list(EXPERIMENTS), typer.echo)
+            run_all(chosen, options, out, typer.echo)
         except KeyboardInterrupt:
-            typer.echo(f"Stopped. What was done is kept in {out}; the same command goes on from there.", err=True)
+            typer.echo(f"Stopped. Finished runs are stored in {out}. Run the same command again to resume.", err=True)
             raise
-    found = results(out)
-    if not found:
+    outcomes = load_outcomes(EXPERIMENTS.values(), out)
+    if not outcomes:
         raise ValueError(f"--only-page: there are no results in {out}.")
-    draw = find_spec("matplotlib") is not None
-    claims = write(found, out, report, draw)
-    for claim in claims:
-        typer.echo(f"{claim.verdict:>18}  {claim.where:<10}  {claim.claim}\n{'':>32}ours: {claim.ours}")
-    typer.echo(f"\n{summary(claims)}")
-    if not draw:
+    can_draw = find_spec("matplotlib") is not None
+    write_page(outcomes, out, report, can_draw)
+    for outcome in outcomes:
+        typer.echo(f"\n{outcome.experiment.title}")
+        for claim in outcome.claims:
+            typer.echo(f"{claim.verdict:>18}  {claim.where:<10}  {claim.statement}\n{'':>32}ours: {claim.ours}")
+    typer.echo(f"\n{verdict_summary(all_claims(outcomes))}")
+    if not can_draw:
         typer.echo("There are no figures: matplotlib is not installed. pip install 'ksums[plots]', then --only-page.")
     typer.echo(f"Page: {out / 'README.md'}" + (f", {report}" if report is not None else ""))

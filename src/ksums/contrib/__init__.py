@@ -1,1 +1,1 @@
-"""Bridges to other libraries, each an optional extra."""
+"""Bridges to other libraries; each requires an optional dependency."""

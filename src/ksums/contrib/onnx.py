@@ -1,8 +1,8 @@
-"""``predict`` of a fitted model as an ONNX graph, for places where there is no Python. Needs ``pip install onnx``::
+"""``predict`` of a fitted model as an ONNX graph, for use without Python. Requires onnx (``pip install onnx``)::
 
     label = argmin_r  |C_r|² − 2 x·C_r          (under cosine: argmax_r  x·C_r / |C_r|)
 
-with x and C taken from the mean of the centres, so that float32 loses no digits far from 0.
+The mean of the centres is subtracted from x and C, so that float32 does not lose digits far from 0.
 """
 
 from __future__ import annotations
@@ -13,41 +13,42 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ksums.io import whole_or_not_at_all
-from ksums.saving import parts_of
+from ksums.io import atomic_write
+from ksums.models.scaling import parts_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-_OPSET = 17
+_OPSET, _IR_VERSION = 17, 8
+"""Versions of the format: old ones, so that most ONNX runtimes can read the graph, which needs nothing newer."""
 
 
 def to_onnx(model: Any, path: str | Path | None = None) -> ModelProto:
-    """A graph with the input ``X`` (n, d) and the output ``labels`` (n,) int64, the nearest centres.
+    """Export ``predict`` as a graph with the input ``X`` (n, d) and the output ``labels`` (n,), the nearest centres.
 
     Parameters
     ----------
-    model : fitted model, or a pipeline of a StandardScaler and one
-        Flat, bisecting or sequential; its centres are taken as they are now. Scaling becomes part of the graph.
+    model : fitted model, or a pipeline of a StandardScaler and a model
+        Flat, bisecting or sequential. The scaling becomes part of the graph.
     path : str or Path, default=None
-        Write it to this file, whole or not at all, as well.
+        Also write the graph to this file, completely or not at all.
 
     Returns
     -------
     onnx.ModelProto
-        Numbers are float32, or float64 for a model of float64 data.
+        The input is float32, or float64 if the model was fitted to float64 data; the output is int64.
     """
     try:
         from onnx import TensorProto, checker, helper, numpy_helper
     except ImportError as error:
-        raise ImportError("to_onnx needs the package onnx, which is not installed: pip install onnx.") from error
-    scale, model = parts_of(model)
+        raise ImportError("to_onnx requires onnx, which is not installed: pip install onnx.") from error
+    scaler, model = parts_of(model)
     check_is_fitted(model)
     centres = np.asarray(model.cluster_centers_)
     kind, dtype = (TensorProto.FLOAT, np.float32) if centres.dtype == np.float32 else (TensorProto.DOUBLE, np.float64)
     centres = centres.astype(np.float64)
     if not np.isfinite(centres).all():
-        raise ValueError("a model with clusters that are still empty cannot be exported; let it learn more rows.")
+        raise ValueError("a model with empty clusters cannot be exported; let it learn more rows first.")
     if model.metric == "cosine":
         lengths = np.linalg.norm(centres, axis=1)
         centres, shift = centres / np.where(lengths > 0, lengths, 1.0)[:, None], np.zeros(centres.shape[1])
@@ -58,8 +59,8 @@ def to_onnx(model: Any, path: str | Path | None = None) -> ModelProto:
         squares = np.square(centres).sum(axis=1)
     constants = {"shift": shift, "minus_twice_centres": -2.0 * centres.T, "squares": squares}
     scaling, rows = [], "X"
-    if scale is not None:
-        for operation, value in (("Sub", scale.mean_), ("Div", scale.scale_)):
+    if scaler is not None:
+        for operation, value in (("Sub", scaler.mean_), ("Div", scaler.scale_)):
             if value is not None:
                 constants[name := f"scaling_{operation}"] = np.asarray(value, np.float64)
                 scaling.append(helper.make_node(operation, [rows, name], [f"scaled_{operation}"]))
@@ -77,11 +78,11 @@ def to_onnx(model: Any, path: str | Path | None = None) -> ModelProto:
         [helper.make_tensor_value_info("labels", TensorProto.INT64, ["n"])],
         [numpy_helper.from_array(value.astype(dtype), name) for name, value in constants.items()],
     )
-    made = helper.make_model(
-        graph, producer_name="ksums", opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=8
+    exported = helper.make_model(
+        graph, producer_name="ksums", opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION
     )
-    checker.check_model(made)
+    checker.check_model(exported)
     if path is not None:
-        with whole_or_not_at_all(path) as file:
-            file.write(made.SerializeToString())
-    return made
+        with atomic_write(path) as file:
+            file.write(exported.SerializeToString())
+    return exported

@@ -1,5 +1,6 @@
-"""Data sets: those on disk (``load_*``), those of the paper from where they are published (``fetch_*``)."""
+"""Data sets: ``load_*`` reads files that are on disk, ``fetch_*`` downloads the paper's data from its publishers."""
 
+from ksums.datasets._dataset import Dataset
 from ksums.datasets._download import DownloadError, download
 from ksums.datasets._fetch import (
     SOURCES,
@@ -10,6 +11,7 @@ from ksums.datasets._fetch import (
     fetch_susy,
 )
 from ksums.datasets._folder import cache_folder
+from ksums.datasets._generated import make_documents
 from ksums.datasets._load import (
     DOCUMENTS,
     documents_at_hand,
@@ -19,8 +21,6 @@ from ksums.datasets._load import (
     load_glove,
     load_sift,
 )
-from ksums.datasets._made import make_documents
-from ksums.datasets._types import Dataset
 
 __all__ = [
     "DOCUMENTS",

@@ -1,4 +1,4 @@
-"""A file from a server: whole or not at all, and when it breaks off it goes on where it was."""
+"""Downloads that are complete or not there at all, and that resume after an interruption."""
 
 from __future__ import annotations
 
@@ -14,109 +14,125 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from ksums.io import whole_or_not_at_all
+from ksums.io import atomic_write
 
-_PIECE = 1 << 20
-_TRIES = 4  # in a row that bring nothing new
-_WAIT = 1.0  # seconds before the second of them; twice as long before each further one
-_TIMEOUT = 30.0  # seconds without a byte
+_CHUNK = 1 << 20
+"""Bytes that are read at a time: large enough to be fast, small enough for a smooth progress bar."""
+
+_MAX_ATTEMPTS = 4
+"""An address is given up after this many attempts in a row that bring no new bytes."""
+
+_FIRST_PAUSE = 1.0
+"""Seconds before the second attempt; each further pause is twice as long, to spare a busy server."""
+
+_TIMEOUT = 30.0
+"""A connection that sends nothing for this many seconds counts as broken."""
 
 
 class DownloadError(OSError):
-    """A file could not be had; the message says from where, why, and what can be done."""
+    """A file could not be downloaded; the message says from where, why, and what to do."""
 
 
-class _Answer(NamedTuple):
-    """What the server says before it sends."""
+class _Response(NamedTuple):
+    """What the server states before it sends the file."""
 
     stream: Any
-    start: int  # the byte with which it begins
-    size: int | None  # of the whole file
-    version: str | None  # by which a file that was changed in the meantime is known
+    start: int  # position of the first byte it sends
+    size: int | None  # of the complete file
+    version: str | None  # differs if the file has changed since the last request
 
 
 def download(urls: list[str], path: Path, size: int | None = None, verbose: bool = True) -> Path:
-    """Get a file from the first of some addresses that gives it.
+    """Download a file from the first address that works.
+
+    An interrupted download is kept as ``NAME.part`` next to the file, and the next call resumes it.
 
     Parameters
     ----------
     urls : list of str
+        Addresses, tried in this order.
     path : Path
-        Where the file is put. What has come of a broken download is beside it, as ``NAME.part``.
+        Where to save the file.
     size : int, default=None
-        How many bytes it has, if that is known. A file of another size is refused.
+        Expected size in bytes; files of another size are refused. If None, every size is accepted.
     verbose : bool, default=True
-        Whether progress is shown.
+        Whether to show progress.
+
+    Returns
+    -------
+    Path
+        The same path.
     """
     if path.exists() and (size is None or path.stat().st_size == size):
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     failures = []
     if path.exists():
-        failures.append(f"{path} is there, but has {path.stat().st_size:,} bytes instead of {size:,}.")
+        failures.append(f"{path} exists, but has {path.stat().st_size:,} bytes instead of {size:,}.")
     for url in urls:
         try:
-            return _from(url, path, size, verbose)
+            return _download_from(url, path, size, verbose)
         except DownloadError as error:
             failures.append(str(error))
     raise DownloadError(
-        f"{path.name} could not be downloaded. {' '.join(failures)} With a connection, call it again: what has come is "
-        f"kept. Or put the file into {path.parent} by hand."
+        f"{path.name} could not be downloaded. {' '.join(failures)} Try again later: the download resumes where it "
+        f"stopped. Or put the file into {path.parent} yourself."
     )
 
 
-def _from(url: str, path: Path, size: int | None, verbose: bool) -> Path:
-    part, failed, before = path.with_name(path.name + ".part"), 0, -1
+def _download_from(url: str, path: Path, size: int | None, verbose: bool) -> Path:
+    part, attempts, most_received = path.with_name(path.name + ".part"), 0, -1
     while True:
         try:
-            _continue(url, part, size, verbose)
+            _resume(url, part, size, verbose)
             break
         except urllib.error.HTTPError as error:
             error.close()
             if error.code < 500 and error.code not in (408, 429):
-                raise DownloadError(f"{url}: the server says {error.code} ({error.reason}).") from error
-            reason: Exception = error
-        except (OSError, http.client.HTTPException) as error:  # no connection, broken off, too slow
+                raise DownloadError(f"{url}: the server answered {error.code} ({error.reason}).") from error
+            failure: Exception = error
+        except (OSError, http.client.HTTPException) as error:  # no connection, broken connection, timeout
             if isinstance(error, DownloadError):
                 raise
-            reason = error
-        come = part.stat().st_size if part.exists() else 0
-        failed, before = (failed + 1 if come <= before else 1), max(come, before)
-        if failed == _TRIES:
-            raise DownloadError(f"{url}: {_words(reason)}, after {come:,} bytes.") from reason
-        time.sleep(_WAIT * 2 ** (failed - 1))
+            failure = error
+        received = _size_of(part)
+        attempts, most_received = (attempts + 1 if received <= most_received else 1), max(received, most_received)
+        if attempts == _MAX_ATTEMPTS:
+            raise DownloadError(f"{url}: {_reason(failure)}, after {received:,} bytes.") from failure
+        time.sleep(_FIRST_PAUSE * 2 ** (attempts - 1))
     part.replace(path)
-    _note_of(part).unlink(missing_ok=True)
+    _version_file(part).unlink(missing_ok=True)
     return path
 
 
-def _continue(url: str, part: Path, size: int | None, verbose: bool) -> None:
-    """Ask for what is missing, and add it."""
-    come = part.stat().st_size if part.exists() else 0
-    answer = _ask(url, come, _known_version(part, url))
-    with answer.stream:
-        expected = answer.size if answer.size is not None else size
+def _resume(url: str, part: Path, size: int | None, verbose: bool) -> None:
+    """Request the missing bytes, and append them."""
+    response = _request(url, _size_of(part), _known_version(part, url))
+    with response.stream:
+        expected = response.size if response.size is not None else size
         if size is not None and expected != size:
-            raise DownloadError(f"{url} has {expected:,} bytes, and not the {size:,} that it should have.")
-        if answer.start == 0:
+            raise DownloadError(f"{url} has {expected:,} bytes; expected {size:,}.")
+        if response.start == 0:
             part.write_bytes(b"")
-            with whole_or_not_at_all(_note_of(part), "w") as file:
-                json.dump({"url": url, "version": answer.version}, file)
-        bar = tqdm(total=expected, initial=answer.start, unit="B", unit_scale=True, desc=part.stem, disable=not verbose)
+            with atomic_write(_version_file(part), "w") as file:
+                json.dump({"url": url, "version": response.version}, file)
+        bar = tqdm(
+            total=expected, initial=response.start, unit="B", unit_scale=True, desc=part.stem, disable=not verbose
+        )
         with part.open("ab") as file, bar:
-            while piece := answer.stream.read(_PIECE):
-                file.write(piece)
-                bar.update(len(piece))
-    come = part.stat().st_size
-    if expected is not None and come < expected:
-        raise ConnectionError(f"broken off at {come:,} of {expected:,} bytes")
-    if expected is not None and come > expected:
+            while chunk := response.stream.read(_CHUNK):
+                file.write(chunk)
+                bar.update(len(chunk))
+    received = _size_of(part)
+    if expected is not None and received < expected:
+        raise ConnectionError(f"the connection broke at {received:,} of {expected:,} bytes")
+    if expected is not None and received > expected:
         part.unlink()
-        raise DownloadError(f"{url} gave {come:,} bytes, and not the {expected:,} that it announced.")
+        raise DownloadError(f"{url} sent {received:,} bytes; it announced {expected:,}.")
 
 
-def _ask(url: str, start: int, version: str | None) -> _Answer:
-    """The file from some byte on, if the server can do that and has the same file still; else from the first."""
+def _request(url: str, start: int, version: str | None) -> _Response:
+    """The file from ``start`` on if the server supports that and the file is unchanged; otherwise all of it."""
     request = urllib.request.Request(url, headers={"User-Agent": "ksums"})
     if start and version:
         request.add_header("Range", f"bytes={start}-")
@@ -124,41 +140,46 @@ def _ask(url: str, start: int, version: str | None) -> _Answer:
     try:
         stream = urllib.request.urlopen(request, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
-        if error.code != 416:  # 416: there is nothing from there on
+        if error.code != 416:  # 416: the file has no bytes from there on
             raise
         error.close()
-        if error.headers.get("Content-Range") == f"bytes */{start}":  # for all has come
-            return _Answer(io.BytesIO(), start, start, version)
-        return _ask(url, 0, None)
+        if error.headers.get("Content-Range") == f"bytes */{start}":  # because all of them are here already
+            return _Response(io.BytesIO(), start, start, version)
+        return _request(url, 0, None)
     if getattr(stream, "status", None) == 206:
-        found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", stream.headers.get("Content-Range", ""))
-        if found is None or int(found[1]) != start:  # it is not told what this is a part of
+        content = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", stream.headers.get("Content-Range", ""))
+        if content is None or int(content[1]) != start:  # not the part that was requested
             stream.close()
-            return _ask(url, 0, None)
-        return _Answer(stream, start, int(found[2]), version)
+            return _request(url, 0, None)
+        return _Response(stream, start, int(content[2]), version)
     length = stream.headers.get("Content-Length")
-    return _Answer(stream, 0, int(length) if length else None, _version(stream.headers))
+    return _Response(stream, 0, int(length) if length else None, _version(stream.headers))
 
 
 def _version(headers: Any) -> str | None:
-    """By which the server knows whether the file is the same; a weak tag does not say that its bytes are."""
+    """A tag or date that changes with the file; weak tags do not count, because bytes may differ under the same one."""
     tag = headers.get("ETag")
     return tag if tag and not tag.startswith("W/") else headers.get("Last-Modified")
 
 
-def _note_of(part: Path) -> Path:
+def _version_file(part: Path) -> Path:
+    """Where the version of a partial download is stored."""
     return part.with_name(part.name + ".json")
 
 
 def _known_version(part: Path, url: str) -> str | None:
-    """Which version of the file the part is of, if it came from this address."""
+    """The version that the partial download belongs to, if it came from this address."""
     try:
-        note = json.loads(_note_of(part).read_text("utf-8"))
+        stored = json.loads(_version_file(part).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return note.get("version") if isinstance(note, dict) and note.get("url") == url else None
+    return stored.get("version") if isinstance(stored, dict) and stored.get("url") == url else None
 
 
-def _words(error: Exception) -> str:
+def _size_of(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _reason(error: Exception) -> str:
     reason = getattr(error, "reason", error)
     return str(reason) or type(error).__name__

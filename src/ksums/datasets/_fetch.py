@@ -1,4 +1,4 @@
-"""Data sets of the paper from where they are published. Each is downloaded once, checked, and kept as an .npy file."""
+"""The paper's data sets from their publishers. Each is downloaded once, checked, and stored as an .npy file."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
+from ksums.datasets._dataset import Dataset
 from ksums.datasets._download import DownloadError, download
 from ksums.datasets._folder import folder_for
-from ksums.datasets._types import Dataset
-from ksums.io import read_vecs, whole_or_not_at_all
+from ksums.io import atomic_write, read_vecs
 
 
 class Source(NamedTuple):
-    """Where a data set is published, and how it is known to be whole."""
+    """Where a data set is published, and what to check it against."""
 
     urls: list[str]
     file: str
-    size: int | None  # bytes
-    shape: tuple[int | None, int]  # of the rows in it
+    size: int | None  # in bytes; None if it is not known
+    shape: tuple[int | None, int]  # of the array of rows; None if their number is not known
 
 
 _SIFT_MIRROR = "https://huggingface.co/datasets/qbo-odp/sift1m/resolve/main"
+"""The mirror has the files of SIFT1M one by one, so it is tried before the archive of TEXMEX."""
+
 SOURCES = {
     "sift_learn": Source([f"{_SIFT_MIRROR}/sift_learn.fvecs"], "sift_learn.fvecs", 51_600_000, (100_000, 128)),
     "sift_base": Source([f"{_SIFT_MIRROR}/sift_base.fvecs"], "sift_base.fvecs", 516_000_000, (1_000_000, 128)),
@@ -53,110 +55,131 @@ SOURCES = {
         ["http://glaros.dtc.umn.edu/gkhome/fetch/sw/cluto/datasets.tar.gz"], "datasets.tar.gz", None, (None, 0)
     ),
 }
-"""Addresses may change; ``SOURCES["glove"].urls.append(...)`` adds one. That of the songs is a page with a link; SIFT
-is there as single files on a mirror, and as the archive of TEXMEX."""
+"""Publishers of the data sets. Addresses may change: ``SOURCES["glove"].urls.append(...)`` adds one. The address of
+``"msd"`` is a page that links to the file; ``"sift"`` is the archive of TEXMEX, used if the mirror fails."""
 
 
 def fetch_sift(part: str = "learn", data_home: str | Path | None = None, verbose: bool = True) -> Dataset:
-    """SIFT descriptors of TEXMEX, the paper's SIFT100K (``"learn"``) and SIFT1M (``"base"``): (n, 128) float32.
+    """SIFT descriptors from TEXMEX, (n, 128) float32: the paper's SIFT100K (``"learn"``) or SIFT1M (``"base"``).
 
     Parameters
     ----------
     part : {"learn", "base"}, default="learn"
     data_home : str or Path, default=None
-        The folder for the files: ``KSUMS_DATA`` or the user's cache, if None.
+        Folder for the files; if None, ``KSUMS_DATA`` or the user's cache.
     verbose : bool, default=True
-        Whether the progress of the download is shown.
+        Whether to show the progress of the download.
+
+    Returns
+    -------
+    Dataset
     """
     if part not in ("learn", "base"):
         raise ValueError(f"part must be 'learn' or 'base'; got {part!r}.")
     name = f"sift_{part}"
     try:
-        return _fetched(name, f"TEXMEX {name}", f"{name}.npy", data_home, verbose, read_vecs)
+        return _fetch_array(name, f"TEXMEX {name}", f"{name}.npy", data_home, verbose, read_vecs)
     except DownloadError as error:
         try:
-            _unpack_sift(folder_for(data_home), f"{name}.fvecs", verbose)
+            _extract_sift(folder_for(data_home), f"{name}.fvecs", verbose)
         except DownloadError as second:
-            raise DownloadError(f"{error} The archive of TEXMEX was tried as well: {second}") from error
-    return _fetched(name, f"TEXMEX {name}", f"{name}.npy", data_home, verbose, read_vecs)
+            raise DownloadError(f"{error} The TEXMEX archive failed, too: {second}") from error
+    return _fetch_array(name, f"TEXMEX {name}", f"{name}.npy", data_home, verbose, read_vecs)
 
 
-def _unpack_sift(folder: Path, name: str, verbose: bool) -> None:
-    """One file of the archive of TEXMEX."""
+def _extract_sift(folder: Path, name: str, verbose: bool) -> None:
+    """Download the TEXMEX archive, and extract one file."""
     source = SOURCES["sift"]
     path = download(source.urls, folder / source.file, source.size, verbose)
     try:
         with tarfile.open(path) as archive:
             member = archive.extractfile(f"sift/{name}")
             if member is None:
-                raise tarfile.ReadError(f"sift/{name} is no file")
-            with member, whole_or_not_at_all(folder / name) as file:
+                raise tarfile.ReadError(f"sift/{name} is not a file")
+            with member, atomic_write(folder / name) as file:
                 shutil.copyfileobj(member, file)
     except (tarfile.TarError, KeyError, EOFError, zlib.error) as error:
         raise _damaged(path, error) from error
 
 
 def fetch_glove(data_home: str | Path | None = None, verbose: bool = True) -> Dataset:
-    """GloVe vectors of 1,193,514 words of tweets, the paper's GloVe1M: (n, 100) float32.
+    """GloVe vectors of 1,193,514 words from tweets, (n, 100) float32: the paper's GloVe1M.
 
     Parameters
     ----------
     data_home, verbose
-        See :func:`fetch_sift`.
+        As in :func:`fetch_sift`.
+
+    Returns
+    -------
+    Dataset
     """
 
     def read(path: Path) -> np.ndarray:
         with _member(path, "glove.twitter.27B.100d.txt") as file:
-            lines = (np.array(_after_word(line, 100), np.float32) for line in file)
+            lines = (np.array(_numbers_after_word(line, 100), np.float32) for line in file)
             return np.fromiter(lines, np.dtype((np.float32, 100)))
 
-    return _fetched("glove", "GloVe twitter", "glove_twitter_100.npy", data_home, verbose, read)
+    return _fetch_array("glove", "GloVe twitter", "glove_twitter_100.npy", data_home, verbose, read)
 
 
 def fetch_susy(data_home: str | Path | None = None, verbose: bool = True) -> Dataset:
-    """SUSY of UCI: 5,000,000 events, (n, 18) float32.
+    """SUSY from UCI, (n, 18) float32: 5,000,000 events of particle physics.
 
     Parameters
     ----------
     data_home, verbose
-        See :func:`fetch_sift`.
+        As in :func:`fetch_sift`.
+
+    Returns
+    -------
+    Dataset
     """
 
     def read(path: Path) -> np.ndarray:
         with _member(path, "SUSY.csv.gz") as file, gzip.open(file, "rt") as lines:
-            return np.loadtxt(lines, np.float32, delimiter=",", usecols=range(1, 19))  # the first is the class
+            return np.loadtxt(lines, np.float32, delimiter=",", usecols=range(1, 19))  # the first column is the class
 
-    return _fetched("susy", "UCI SUSY", "susy.npy", data_home, verbose, read)
+    return _fetch_array("susy", "UCI SUSY", "susy.npy", data_home, verbose, read)
 
 
 def fetch_rhythm_histograms(data_home: str | Path | None = None, verbose: bool = True) -> Dataset:
-    """Rhythm histograms of the Million Song Dataset, the paper's MSD: (about 994,000, 60) float32.
+    """Rhythm histograms of the Million Song Dataset, about (994,000, 60) float32: the paper's MSD.
 
     Parameters
     ----------
     data_home, verbose
-        See :func:`fetch_sift`.
+        As in :func:`fetch_sift`.
+
+    Returns
+    -------
+    Dataset
     """
 
     def read(path: Path) -> np.ndarray:
         with gzip.open(path, "rt") as lines:
             return np.loadtxt(lines, np.float32, delimiter=",", usecols=range(60), quotechar='"')
 
-    return _fetched("msd", "MSD rhythm histograms", "msd_rh.npy", data_home, verbose, read)
+    return _fetch_array("msd", "MSD rhythm histograms", "msd_rh.npy", data_home, verbose, read)
 
 
 def fetch_documents(data_home: str | Path | None = None, verbose: bool = True) -> Path:
-    """The document sets of CLUTO; gives the folder with one ``NAME.mat`` each, for :func:`load_documents`.
+    """Download the document sets of CLUTO, for :func:`load_documents`.
 
     Parameters
     ----------
     data_home, verbose
-        See :func:`fetch_sift`.
+        As in :func:`fetch_sift`.
+
+    Returns
+    -------
+    Path
+        The folder, with a file ``NAME.mat`` for each set.
     """
     folder, source = folder_for(data_home) / "cluto", SOURCES["cluto"]
     if any(folder.glob("**/*.mat")):
         return folder
-    by_hand = (folder.parent / source.file).exists()
+    is_users_file = (folder.parent / source.file).exists()
     path = download(source.urls, folder.parent / source.file, source.size, verbose)
     with tempfile.TemporaryDirectory(prefix=".cluto.", dir=folder.parent) as temporary:
         unpacked = Path(temporary) / "cluto"
@@ -166,73 +189,78 @@ def fetch_documents(data_home: str | Path | None = None, verbose: bool = True) -
         except (tarfile.TarError, EOFError, zlib.error) as error:
             raise _damaged(path, error) from error
         if not any(unpacked.glob("**/*.mat")):
-            raise _damaged(path, "it holds no .mat file")
+            raise _damaged(path, "it has no .mat file")
         unpacked.rename(folder)
-    if not by_hand:
+    if not is_users_file:
         path.unlink()
     return folder
 
 
 # ------------------------------------------------------------------------------------------ helpers
-def _fetched(
-    key: str, name: str, kept: str, data_home: str | Path | None, verbose: bool, read: Callable[[Path], np.ndarray]
+def _fetch_array(
+    key: str, name: str, file: str, data_home: str | Path | None, verbose: bool, read: Callable[[Path], np.ndarray]
 ) -> Dataset:
-    """The array that was kept, or a new one, of the right shape; then what it was made of is not needed any more."""
+    """The stored array. If there is none, download the source, check and store its array, and delete the source.
+
+    A source that the user put into the folder is not deleted.
+    """
     folder, source = folder_for(data_home), SOURCES[key]
-    path, archive = folder / kept, folder / source.file
+    path, downloaded = folder / file, folder / source.file
     if not path.exists():
-        by_hand = archive.exists()
-        if not by_hand and source.urls[0].endswith(".html"):
-            source = source._replace(urls=[_link_on(source.urls[0], source.file, folder)])
-        download(source.urls, archive, source.size, verbose)
+        is_users_file = downloaded.exists()
+        if not is_users_file and source.urls[0].endswith(".html"):
+            source = source._replace(urls=[_find_link(source.urls[0], source.file, folder)])
+        download(source.urls, downloaded, source.size, verbose)
         try:
-            X = read(archive)
+            X = read(downloaded)
         except (ValueError, EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile) as error:
-            raise _damaged(archive, error) from error
+            raise _damaged(downloaded, error) from error
         n, d = source.shape
-        if X.ndim != 2 or X.shape[1] != d or n not in (None, len(X)) or not np.isfinite(X).all():
-            raise _damaged(archive, f"an array of shape {X.shape}, or with NaN, where {source.shape} is expected")
-        with whole_or_not_at_all(path) as file:
-            np.save(file, X)
-        if not by_hand:
-            archive.unlink()
+        if X.ndim != 2 or X.shape[1] != d or n not in (None, len(X)):
+            raise _damaged(downloaded, f"its array has shape {X.shape}; expected {source.shape}")
+        if not np.isfinite(X).all():
+            raise _damaged(downloaded, "its array contains NaN or infinity")
+        with atomic_write(path) as stored:
+            np.save(stored, X)
+        if not is_users_file:
+            downloaded.unlink()
     return Dataset(name, np.load(path, mmap_mode="r"), path=path)
 
 
-def _damaged(path: Path, why: object) -> DownloadError:
-    return DownloadError(f"{path} is not what it should be ({why}). Delete it, and it is downloaded anew.")
+def _damaged(path: Path, reason: object) -> DownloadError:
+    return DownloadError(f"{path} is not the expected file ({reason}). Delete it to download it again.")
 
 
 @contextlib.contextmanager
 def _member(path: Path, name: str) -> Iterator[IO[bytes]]:
-    """A file of a zip archive by its name, whatever folder it is in."""
+    """The file with this name in a zip archive, in whatever folder."""
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.namelist() if member.rpartition("/")[2] == name]
         if not members:
-            raise ValueError(f"there is no {name} in it, only {archive.namelist()}")
+            raise ValueError(f"it has no {name}, only {archive.namelist()}")
         with archive.open(members[0]) as file:
             yield file
 
 
-def _after_word(line: bytes, count: int) -> list[bytes]:
-    """The numbers at the end of a line; the word before them may have blanks of its own."""
+def _numbers_after_word(line: bytes, count: int) -> list[bytes]:
+    """The numbers at the end of a line; the word before them may contain spaces."""
     values = line.split(b" ")[-count:]
     if len(values) < count:
         raise ValueError(f"a line has {len(values)} numbers instead of {count}: {line[:60]!r}")
     return values
 
 
-def _link_on(page: str, name: str, folder: Path) -> str:
-    """The address of a file to which a page has a link."""
+def _find_link(page: str, name: str, folder: Path) -> str:
+    """The address of a file that a page links to."""
     try:
         with urllib.request.urlopen(page, timeout=30) as stream:
             text = stream.read().decode("utf-8", "replace")
     except (OSError, http.client.HTTPException) as error:
         raise DownloadError(
-            f"{page}, which has the link to {name}, cannot be read ({error}). Try again with a connection, or put the "
-            f"file into {folder} by hand."
+            f"{page}, which links to {name}, cannot be read ({error}). Try again later, or put the file into {folder} "
+            "yourself."
         ) from error
     for link in re.findall(r"""href\s*=\s*["']([^"']+)["']""", text):
         if urllib.parse.urlparse(link).path.endswith("/" + name) or link == name:
             return urllib.parse.urljoin(page, link)
-    raise DownloadError(f"{page} has no link to {name}. Download it by hand and put it into {folder}.")
+    raise DownloadError(f"{page} has no link to {name}. Download it yourself, and put it into {folder}.")

@@ -1,4 +1,4 @@
-"""The scikit-learn face: parameters, docstrings, fit, predict and transform. No mathematics."""
+"""The scikit-learn face: parameters, docstrings, fit, predict and transform. No mathematics and no thresholds."""
 
 from ksums.estimators.bisecting import BisectingKSums
 from ksums.estimators.flat import KSums

@@ -7,62 +7,47 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ksums import validation
-from ksums.bisecting import BisectingRun, grow
-from ksums.computing import computing
-from ksums.drivers import Driver, driver_for
-from ksums.engines import ENGINES, EngineMaker, nearest_centres
-from ksums.estimators._base import Clusterer, Task
-from ksums.metrics import ClusterSums
-from ksums.plan import Plan
-from ksums.rows import Rows, prepare_for
-from ksums.tree import sums_of_nodes, tree_of
-from ksums.typing import Matrix
+from ksums.checking import options
+from ksums.compute.arrays import Matrix
+from ksums.compute.threads import computing
+from ksums.estimators.base import Clusterer
+from ksums.method.data.centres import Centres, prepare_with_centres
+from ksums.method.data.measures import ClusterMeasures
+from ksums.method.nearest.centres import nearest_centres
+from ksums.method.trees.bisecting import TreeRun, grow
+from ksums.method.trees.tree import sums_of_nodes, tree_of
+from ksums.planning.plan import EnginePlan, Stop, TreePlan
+from ksums.planning.shape import Shape
+from ksums.planning.trees import plan_split
+from ksums.rules.kinds import Rule, rule_for
 
 
 class Bisecting(Clusterer):
-    """What all bisecting methods share. A subclass has parameters, and says how a cluster is split."""
+    """What all bisecting methods share. A subclass has parameters and says how a cluster is split."""
 
-    def _engine(self) -> EngineMaker:
-        return ENGINES["exact"]
+    _method = staticmethod(grow)
+
+    def _rule(self) -> Rule:
+        """The rule of each split."""
+        raise NotImplementedError
+
+    def _engine(self) -> EnginePlan:
+        """The engine of each split."""
+        return EnginePlan("exact")
 
     def _refinement(self) -> int:
         """Flat passes after the last split."""
         return 0
 
     # ---------------------------------------------------------------------------------------- fitting
-    def _runs(self, X: Matrix) -> int:
-        return 1  # n_init is the number of tries for each split
+    def _plan(self, shape: Shape, init: str) -> TreePlan:
+        split = plan_split(shape, self._rule(), init, self._engine(), Stop(int(self.max_iter), float(self.tol)))
+        return TreePlan(shape, split, self.strategy, int(self.n_init), self._refinement())
 
-    def _records(self) -> int:
-        return max(1, int(self.n_clusters) - 1) + self._refinement()
+    def _more_attributes_of(self, run: TreeRun, measures: ClusterMeasures, plan: TreePlan) -> dict[str, Any]:
+        return {"tree_": tree_of(run.splits, measures, plan.rule.objective)}
 
-    def _run(self, rows: Rows, task: Task) -> BisectingRun:  # type: ignore[override]
-        plan = Plan(
-            k=2,
-            driver=self._driver(),
-            metric=self.metric,
-            init=task.init,
-            make_engine=self._engine(),
-            max_iter=int(self.max_iter),
-            tol=float(self.tol),
-            n_threads=task.n_threads,
-        )
-        return grow(
-            rows,
-            plan,
-            int(self.n_clusters),
-            self.strategy,
-            int(self.n_init),
-            task.seeds[0],
-            task.listener,
-            self._refinement(),
-        )
-
-    def _more_attributes_of(self, run: BisectingRun, sums: ClusterSums) -> dict[str, Any]:  # type: ignore[override]
-        return {"tree_": tree_of(run.splits, sums, self._driver().objective)}
-
-    def _interrupted(self, run: BisectingRun) -> str:  # type: ignore[override]
+    def _interrupted(self, run: TreeRun) -> str:
         return (
             f"The fit was interrupted after {len(run.splits)} splits; the model holds {run.k} of {self.n_clusters} "
             "clusters."
@@ -76,44 +61,44 @@ class Bisecting(Clusterer):
         ----------
         X : array-like or CSR array of shape (n, d)
         by : {"nearest", "tree"}, default="nearest"
-            ``"nearest"``: that of the nearest centre of all. ``"tree"``: from the root down, at each split the
-            nearer of two, which takes about log k comparisons and agrees with how the tree was grown.
+            ``"nearest"``: the cluster of the nearest of all centres. ``"tree"``: from the root down, at each split the
+            nearer of two, which takes about log k comparisons and follows the way the tree was grown.
         """
-        validation.check_option(self, "by", by, ("nearest", "tree"))
+        options.check_option(self, "by", by, ("nearest", "tree"))
         return super().predict(X) if by == "nearest" else self._down_the_tree(self._check_new(X))
 
     def _down_the_tree(self, X: Matrix) -> np.ndarray:
         splits = self.tree_.splits
         sizes, composites = sums_of_nodes(splits, self.sizes_), sums_of_nodes(splits, self.composites_)
         labels, node_labels, children = np.empty(X.shape[0], np.int32), self.tree_.labels, self.tree_.children
-        rows, centres, sq_centres = prepare_for(X, composites / sizes[:, None], self.metric)
+        rows, centres = prepare_with_centres(X, composites / sizes[:, None], self.metric)
         waiting = [(0, np.arange(X.shape[0]))]
-        with computing(self.n_threads) as n_threads:
+        with computing(self.n_threads):
             while waiting:
                 node, ids = waiting.pop()
                 if children[node, 0] < 0:
                     labels[ids] = node_labels[node]
                 elif len(ids):
                     pair = children[node]
-                    side = nearest_centres(rows, ids, centres[pair], sq_centres[pair], n_threads)
+                    side = nearest_centres(rows, ids, Centres(centres.vectors[pair], centres.squares[pair]))
                     waiting += [(int(pair[0]), ids[side == 0]), (int(pair[1]), ids[side == 1])]
         return labels
 
     def cut(self, n_clusters):
         """Labels of the training rows with fewer clusters: those after the first ``n_clusters`` − 1 splits.
 
-        Without ``refine`` they are the labels of a fit with that ``n_clusters`` and the same ``random_state`` (but for
-        rows of weight 0, which belong to the nearest of all clusters).
+        Without ``refine`` they are the labels of a fit with that ``n_clusters`` and the same ``random_state`` (except
+        for rows of weight 0, which belong to the nearest of all clusters).
         """
         check_is_fitted(self)
-        validation.check_cut(self, n_clusters, self.tree_.n_clusters)
+        options.check_cut(self, n_clusters, self.tree_.n_clusters)
         return self.tree_.relabelling(int(n_clusters)).astype(np.int32)[self.labels_]
 
     def linkage(self):
         """The tree as a linkage matrix (k − 1, 4) for ``scipy.cluster.hierarchy.dendrogram``; a leaf is a cluster.
 
-        A merge is drawn as high as the merged cluster's share of the objective (``tree_.within``): by default its sum
-        of squared distances to the mean. Rows are in the order of these heights; the last column counts clusters.
+        The height of a merge is what the merged cluster adds to the objective (``tree_.within``): by default its sum of
+        squared distances to the mean. Rows are sorted by height; the last column counts clusters.
         """
         check_is_fitted(self)
         return self.tree_.linkage()
@@ -122,8 +107,8 @@ class Bisecting(Clusterer):
 class BisectingKSums(Bisecting):
     """Bisecting k-sums: one cluster after the other is split in two by k-sums, until there are k (Algorithm 2).
 
-    The cost grows as n log k where that of :class:`KSums` grows as n k, and the tree tells how the clusters hang
-    together: it can be cut at any smaller k. The clusters are usually less good than those of :class:`KSums`, as no
+    The cost grows with n log k, where that of :class:`KSums` grows with n k, and the tree shows how the clusters are
+    related: it can be cut at any smaller k. The clusters are usually not as good as those of :class:`KSums`, because no
     sample ever leaves the half it was put into; ``refine`` mends that.
 
     Parameters
@@ -132,12 +117,12 @@ class BisectingKSums(Bisecting):
         Number of clusters k.
 
     objective, metric, rule, init, n_threads, random_state, callbacks, verbose
-        As in :class:`KSums`; ``rule`` and ``init`` are those of each split. There is no annealing: ``rule="auto"`` is
-        ``"hartigan"``, and ``"paper"`` for cosine and for pairs. ``init`` is a name; ``"auto"`` splits a sample of a
-        large cluster first (10,000 rows) and starts from that.
+        As in :class:`KSums`; ``rule`` and ``init`` apply to each split. There is no annealing: ``rule="auto"`` is
+        ``"hartigan"``, and ``"paper"`` for cosine and for pairs. ``init`` is a name; with ``"auto"`` a large cluster is
+        first split by a sample of 10,000 rows.
 
     strategy : {"loosest", "largest"}, default="loosest"
-        Which cluster is split next: the one with the largest share of the objective (sum of squared distances to the
+        Which cluster is split next: the one that adds most to the objective (its sum of squared distances to the
         centre, or for ``objective="pairwise"`` of all pairs), or the largest, as in the paper. A cluster that holds
         copies of one row comes last.
 
@@ -145,24 +130,27 @@ class BisectingKSums(Bisecting):
         Number of tries for each split; the one with the lowest objective is kept.
 
     max_iter, tol : int, default=100; float, default=1e-5
-        When the passes of a split end: after so many, or when the objective falls by no more than ``tol``, relatively.
+        The passes of a split end after ``max_iter`` of them, or when the objective falls by no more than ``tol``,
+        relatively.
 
     refine : int, default=0
-        Most passes of flat k-sums over all clusters after the last split. Their cost grows as n k.
+        Most passes of flat k-sums over all clusters after the last split. Their cost grows with n k.
 
     Attributes
     ----------
     labels_, cluster_centers_, composites_, sizes_, inertia_, distortion_, pairwise_, objective_
         As in :class:`KSums`.
     tree_ : BisectingTree
-        ``splits``, ``parents``, ``children``, ``sizes``, ``within`` (each node's share of the objective) and
+        ``splits``, ``parents``, ``children``, ``sizes``, ``within`` (what each node adds to the objective) and
         ``objectives`` (after each split).
+    plan_ : TreePlan
+        What the fit did. Print it; ``plan_for(X)`` gives it without fitting.
     history_ : list of PassRecord
         One record for each split, then one for each pass of the refinement.
     n_iter_ : int
         Number of records.
     converged_ : bool
-        Whether the fit ran to its end: it was neither interrupted nor stopped by a callback before.
+        Whether the fit ran to its end, neither interrupted nor stopped by a callback.
 
     Examples
     --------
@@ -212,11 +200,11 @@ class BisectingKSums(Bisecting):
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def _driver(self) -> Driver:
-        return driver_for(self.objective, self.metric, self.rule)
+    def _rule(self) -> Rule:
+        return rule_for(self.objective, self.metric, self.rule)
 
     def _refinement(self) -> int:
         return int(self.refine)
 
     def _check(self, X: Matrix, weights: np.ndarray | None) -> str:
-        return validation.check_init_by_name(self)
+        return options.check_init_by_name(self)

@@ -11,29 +11,31 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from ksums import state as states
-from ksums import validation
-from ksums.computing import computing
-from ksums.drivers import Driver, driver_for
-from ksums.estimators._base import Centred
-from ksums.history import PassRecord
-from ksums.parameters import check_parameters
-from ksums.sequential import Stream
-from ksums.typing import Matrix
+from ksums.checking import data as checking
+from ksums.checking import streams
+from ksums.checking.parameters import check_parameters
+from ksums.compute.arrays import Matrix
+from ksums.compute.threads import computing
+from ksums.estimators.base import CentreModel
+from ksums.method.fitting.records import PassRecord
+from ksums.method.state.state import ClusterState
+from ksums.method.streams.stream import Stream
+from ksums.rules.kinds import Rule, rule_for
+from ksums.rules.objectives import objective_value
 
 
-class Sequential(Centred):
-    """What all one-pass methods share. A subclass has parameters and a driver."""
+class Sequential(CentreModel):
+    """What all one-pass methods share. A subclass has parameters and a rule."""
 
     half_life: float | None = None  # where it is not a parameter
     _stream: Stream
 
-    def _driver(self) -> Driver:
+    def _rule(self) -> Rule:
         raise NotImplementedError
 
     # --------------------------------------------------------------------------------------- learning
     def fit(self, X, y=None, sample_weight=None):
-        """Forget everything, then learn the rows of X, each once, in their order (or in random order: ``shuffle``).
+        """Forget everything, then learn the rows of X, each once, in their order (with ``shuffle`` in random order).
 
         Parameters
         ----------
@@ -42,14 +44,14 @@ class Sequential(Centred):
         sample_weight : array-like of shape (n,), default=None
         """
         check_parameters(self)
-        X = validation.check_rows(self, X, reset=True)
-        validation.check_enough_rows(self, X.shape[0], X.shape[0], int(self.n_clusters))
+        X = checking.check_rows(self, X, reset=True)
+        checking.check_enough_rows(self, X.shape[0], X.shape[0], int(self.n_clusters))
         self._learn(self._new_stream(X), X, sample_weight, self._order(X.shape[0]))
         opened = int(np.count_nonzero(self._stream.state.counts))
         if opened < self.n_clusters:
             warnings.warn(
                 f"Number of distinct clusters ({opened}) found smaller than n_clusters ({self.n_clusters}): there "
-                "were no more distinct samples to open one. The others wait for partial_fit.",
+                "were not enough distinct samples to open more. The others wait for partial_fit.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -68,16 +70,18 @@ class Sequential(Centred):
         """
         check_parameters(self)
         first = not hasattr(self, "_stream")
-        X = validation.check_rows(self, X, reset=first)
+        X = checking.check_rows(self, X, reset=first)
         if not first:
-            validation.check_same_stream(self, self._identity(), self._stream.identity)
+            streams.check_same_stream(self, self._identity(), self._stream.identity)
         return self._learn(self._new_stream(X) if first else self._stream, X, sample_weight, None)
 
     def learn_one(self, x):
-        """Learn one sample of shape (d,); gives its label. The same as ``partial_fit`` with one row."""
-        row = validation.check_one(self, x)
-        if hasattr(self, "_stream") and validation.is_plain_row(self, row):  # all else takes longer than learning it
-            validation.check_same_stream(self, self._identity(), self._stream.identity)
+        """Learn one sample of shape (d,) and return its label. The same as ``partial_fit`` with one row."""
+        row = streams.check_one(self, x)
+        if hasattr(self, "_stream") and streams.is_plain_row(
+            self, row
+        ):  # other checks would take longer than learning it
+            streams.check_same_stream(self, self._identity(), self._stream.identity)
             self._learn(self._stream, row, None, None)
         else:
             self.partial_fit(row)
@@ -91,7 +95,7 @@ class Sequential(Centred):
         return check_random_state(self.random_state).permutation(n)
 
     def _identity(self) -> dict[str, Any]:
-        """What cannot be changed in mid-stream."""
+        """What cannot be changed in the middle of a stream."""
         return {
             "n_clusters": int(self.n_clusters),
             "objective": getattr(self, "objective", "distortion"),
@@ -100,14 +104,14 @@ class Sequential(Centred):
         }
 
     def _new_stream(self, X: Matrix) -> Stream:
-        return Stream(self._identity(), self._driver(), X.shape[1], sparse.issparse(X))
+        return Stream(self._identity(), self._rule(), X.shape[1], sparse.issparse(X))
 
     def _learn(self, stream: Stream, X: Matrix, sample_weight, order: np.ndarray | None):
         started = time.perf_counter()
-        weights = validation.check_weights(self, sample_weight, X.shape[0])
-        with computing(self.n_threads) as n_threads:
-            self.labels_, without_direction = stream.learn(X, weights, n_threads, order)
-        validation.warn_of_rows_without_direction(without_direction)
+        weights = checking.check_weights(self, sample_weight, X.shape[0])
+        with computing(self.n_threads):
+            self.labels_, zero_rows = stream.learn(X, weights, order)
+        checking.warn_of_zero_rows(zero_rows)
         self._stream, self._n_features_out = stream, len(stream.state.sizes)
         self._seconds = time.perf_counter() - started
         return self
@@ -116,8 +120,8 @@ class Sequential(Centred):
     def forget(self, X, labels, sample_weight=None, ages=None):
         """Take rows out again, as if they had never been learnt: sums, sizes and measures are those without them.
 
-        What other samples did in the meantime stays. A cluster that loses its last sample is open to the next new one.
-        So is, with a ``half_life``, one whose other samples are so old that they weigh nothing beside those taken out.
+        The labels of other samples do not change. A cluster that loses its last sample is open to the next new one. So
+        is, with a ``half_life``, one whose other samples are so old that they weigh nothing compared with the rest.
 
         Parameters
         ----------
@@ -131,12 +135,12 @@ class Sequential(Centred):
             With a ``half_life`` only: how many samples were learnt after each of them.
         """
         X = self._check_new(X)
-        weights = validation.check_weights(self, sample_weight, X.shape[0])
+        weights = checking.check_weights(self, sample_weight, X.shape[0])
         stream = self._stream
-        validation.check_same_stream(self, self._identity(), stream.identity)
-        own, ages = validation.check_forgotten(self, X.shape[0], len(stream.state.sizes), labels, ages)
+        streams.check_same_stream(self, self._identity(), stream.identity)
+        own, ages = streams.check_forgotten(self, X.shape[0], len(stream.state.sizes), labels, ages)
         sums = stream.sums_of(X, own, weights, ages)
-        validation.check_enough_to_forget(self, sums.counts, stream.state.counts)
+        streams.check_enough_to_forget(self, sums.counts, stream.state.counts)
         stream.take_out(sums)
         return self
 
@@ -146,7 +150,7 @@ class Sequential(Centred):
 
     @property
     def sizes_(self):
-        """(k,) Samples in each cluster, their weights, or what the half-life has left of them; 0: not open yet."""
+        """(k,) Samples in each cluster, or their weights, as the half-life counts them now; 0: not open yet."""
         return self._state().sizes / self._stream.present
 
     @property
@@ -166,13 +170,13 @@ class Sequential(Centred):
 
     @property
     def distortion_(self):
-        """E_m of all that was learnt and not forgotten, each sample in the cluster it joined."""
-        return states.distortion(self._opened())
+        """E_m of all samples learnt and not forgotten, each in the cluster it joined."""
+        return objective_value("distortion", self._opened())
 
     @property
     def pairwise_(self):
-        """E_s of all that was learnt and not forgotten, each sample in the cluster it joined."""
-        return states.pairwise(self._opened()) / self._stream.present
+        """E_s of all samples learnt and not forgotten, each in the cluster it joined."""
+        return objective_value("pairwise", self._opened()) / self._stream.present
 
     @property
     def inertia_(self):
@@ -181,10 +185,9 @@ class Sequential(Centred):
 
     @property
     def objective_(self):
-        """What the choices bring down: E_m, E_s, or for I_m under cosine the mean cosine distance."""
-        if self._driver().objective == "angle":
-            return states.angle(self._opened())
-        return self.pairwise_ if self._driver().objective == "pairwise" else self.distortion_
+        """What the choices minimise: E_m, E_s, or for I_m under cosine the mean cosine distance."""
+        objective = self._rule().objective
+        return self.pairwise_ if objective == "pairwise" else objective_value(objective, self._opened())
 
     @property
     def n_samples_seen_(self):
@@ -194,13 +197,13 @@ class Sequential(Centred):
 
     @property
     def n_iter_(self):
-        """1: there is one pass only."""
+        """1: there is only one pass."""
         self._state()
         return 1
 
     @property
     def history_(self):
-        """One record: of all that was learnt so far; its seconds are those of the last call."""
+        """One record of everything learnt so far; its seconds are those of the last call."""
         sizes = self.sizes_
         return [
             PassRecord(
@@ -215,26 +218,25 @@ class Sequential(Centred):
             )
         ]
 
-    def _state(self) -> states.ClusterState:
+    def _state(self) -> ClusterState:
         if not hasattr(self, "_stream"):
             raise AttributeError(f"this {type(self).__name__} has learnt nothing yet")
         return self._stream.state
 
-    def _opened(self) -> states.ClusterState:
+    def _opened(self) -> ClusterState:
         """The state of the clusters that are open."""
         state = self._state()
-        opened = state.counts > 0
-        return states.ClusterState(state.labels, *(sums[opened] for sums in state[1:]))
+        return state.of_clusters(state.counts > 0)
 
     # ----------------------------------------------------------------------------------- after fitting
     def _opened_clusters(self) -> np.ndarray:
         opened = np.flatnonzero(self._stream.state.counts)
-        validation.check_any_opened(self, len(opened))
+        streams.check_any_opened(self, len(opened))
         return opened
 
-    def _nearest(self, X: Matrix, ids: np.ndarray, centres: np.ndarray, n_threads: int) -> np.ndarray:
+    def _nearest(self, X: Matrix, ids: np.ndarray, centres: np.ndarray) -> np.ndarray:
         opened = self._opened_clusters()
-        return opened.astype(np.int32)[super()._nearest(X, ids, centres[opened], n_threads)]
+        return opened.astype(np.int32)[super()._nearest(X, ids, centres[opened])]
 
     def _distances(self, X: Matrix, centres: np.ndarray) -> np.ndarray:
         opened = self._opened_clusters()
@@ -245,11 +247,11 @@ class Sequential(Centred):
 
 
 class SequentialKSums(Sequential):
-    """Sequential k-sums: each sample joins a cluster when it comes, and is not looked at again.
+    """Sequential k-sums: each sample joins a cluster when it arrives, and is not visited again.
 
-    The first k distinct samples open the clusters. A later sample x goes where it costs least, supposing it has
-    joined: for I_m ``|n x − D|² / (n + 1)²``, for I_s the sum of its squared distances to the members. Then D += x.
-    Memory does not grow with the stream. Everything is computed in float64.
+    The first k distinct samples open the clusters. A later sample x goes where it costs least if it joined: for I_m
+    ``|n x − D|² / (n + 1)²``, for I_s the sum of its squared distances to the members. Then D += x. Memory does not
+    grow with the stream. Everything is computed in float64.
 
     Parameters
     ----------
@@ -263,9 +265,9 @@ class SequentialKSums(Sequential):
         As in :class:`KSums`.
 
     half_life : float, default=None
-        For streams that drift: a sample that came so many samples ago counts half. A cluster that gets nothing for many
-        half-lives fades until it costs less to join than any other, and starts anew with the next sample. So take a
-        half-life of many times k. None: all count the same.
+        For streams that drift: a sample that came ``half_life`` samples ago counts half. A cluster that gets no samples
+        for many half-lives fades until it costs less to join than any other, and restarts with the next sample. So
+        choose a half-life of many times k. None: all samples count the same.
 
     shuffle : bool, default=False
         Whether ``fit`` takes the rows in random order. ``partial_fit`` takes them as they come.
@@ -274,18 +276,18 @@ class SequentialKSums(Sequential):
         Most threads to use, as in :class:`KSums`.
 
     random_state : int, RandomState, Generator or None, default=None
-        Of the order that ``shuffle`` asks for.
+        Seed of the order that ``shuffle`` makes.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
         Clusters of the rows learnt by the last call.
     cluster_centers_ : ndarray of shape (k, d)
-        Means of the clusters; NaN for one that no sample has opened yet.
+        Means of the clusters; NaN for a cluster that no sample has opened yet.
     composites_, sizes_ : ndarray of shape (k, d) and (k,)
-        Sums and numbers of samples (weights; with a half-life, what is left of them).
+        Sums and numbers of samples (or weights; with a half-life, as they count now).
     distortion_, pairwise_, inertia_, objective_ : float
-        E_m and E_s of all that was learnt and not forgotten, each sample in the cluster it joined.
+        E_m and E_s of all samples learnt and not forgotten, each in the cluster it joined.
     n_samples_seen_ : int
         Samples learnt so far.
     history_ : list of one PassRecord
@@ -324,5 +326,5 @@ class SequentialKSums(Sequential):
         self.n_threads = n_threads
         self.random_state = random_state
 
-    def _driver(self) -> Driver:
-        return driver_for(self.objective, self.metric, "paper")
+    def _rule(self) -> Rule:
+        return rule_for(self.objective, self.metric, "paper")

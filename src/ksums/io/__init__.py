@@ -1,11 +1,12 @@
-"""Readers of files."""
+"""Readers for many file formats, and files that are written atomically."""
 
+from ksums.io.atomic import atomic_write
 from ksums.io.cluto import ClutoData, read_cluto
-from ksums.io.files import read_arrays, read_rows, read_table
-from ksums.io.lines import read_lines
+from ksums.io.numpy_files import read_arrays
+from ksums.io.readers import read_rows, read_table
 from ksums.io.table import Table
+from ksums.io.text_files import read_lines
 from ksums.io.vecs import read_vecs, write_vecs
-from ksums.io.whole import whole_or_not_at_all
 
 __all__ = [
     "ClutoData",
@@ -16,6 +17,6 @@ __all__ = [
     "read_rows",
     "read_table",
     "read_vecs",
-    "whole_or_not_at_all",
+    "atomic_write",
     "write_vecs",
 ]

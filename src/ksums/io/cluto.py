@@ -1,9 +1,11 @@
-"""Files of CLUTO: a matrix, sparse or dense, and beside it the classes of its rows and the names of its columns.
+"""CLUTO files: a sparse or dense matrix, and optional files with classes and names of its rows and columns.
 
-``name.mat`` begins with a line of sizes. Sparse: ``rows columns entries``, then for each row its pairs
-``column value``, columns counted from 1. Dense: ``rows columns``, then the values of each row.
-``name.mat.rclass`` (class of each row), ``name.mat.rlabel`` (its name) and ``name.mat.clabel`` (name of each column)
-have one line each; ``name.rclass`` and so on are found too.
+The first line of ``name.mat`` states the sizes. A sparse matrix starts with ``rows columns entries``; each following
+line lists the pairs ``column value`` of a row, and columns count from 1. A dense matrix starts with ``rows columns``;
+each following line lists the values of a row.
+
+``name.mat.rclass`` (class of each row), ``name.mat.rlabel`` (name of each row) and ``name.mat.clabel`` (name of each
+column) have one item per line. The names ``name.rclass`` and so on are found, too.
 """
 
 from __future__ import annotations
@@ -15,19 +17,20 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from ksums.io.lines import read_lines
+from ksums.io.text_files import read_lines
 
-_MOST = 2**31 - 1  # rows, columns or entries
+_MAX_SIZE = 2**31 - 1
+"""Most rows, columns or entries: larger numbers do not fit into 32-bit indices, and point to a damaged file."""
 
 
 @dataclass(frozen=True)
 class ClutoData:
-    """What was read. The last three are None where there is no such file."""
+    """A CLUTO matrix with its classes and names, which are None if there is no such file."""
 
     X: np.ndarray | sparse.csr_array
-    """(n, d) float64; a CSR array if the file is sparse."""
+    """(n, d) float64; a CSR array if the matrix is sparse."""
     classes: np.ndarray | None
-    """(n,) Class of each row, as written."""
+    """(n,) Class of each row, as in the file."""
     row_names: np.ndarray | None
     """(n,) Name of each row."""
     terms: np.ndarray | None
@@ -35,19 +38,23 @@ class ClutoData:
 
 
 def read_cluto(path: str | Path) -> ClutoData:
-    """Read a matrix of CLUTO with its classes and names.
+    """Read a CLUTO matrix with its classes and names.
 
     Parameters
     ----------
     path : str or Path
-        The ``.mat`` file; ``.rclass``, ``.rlabel`` and ``.clabel`` are looked for beside it.
+        The ``.mat`` file; ``.rclass``, ``.rlabel`` and ``.clabel`` files in the same folder are read, too.
+
+    Returns
+    -------
+    ClutoData
 
     Raises
     ------
     ValueError
-        Where a file is not as it should be, with its name and the line.
+        If a file is malformed; the message states its name and the line.
     OSError
-        Where the matrix cannot be read.
+        If the matrix cannot be read.
 
     Examples
     --------
@@ -70,24 +77,28 @@ def read_cluto(path: str | Path) -> ClutoData:
         X = _sparse(path, lines, *sizes) if len(sizes) == 3 else _dense(path, lines, *sizes)
         for number, line in lines:
             if line.strip():
-                raise _error(path, number, f"the matrix should have ended after {sizes[0]} rows")
+                raise _error(path, number, f"the matrix should end after row {sizes[0]}")
     n, d = X.shape
     return ClutoData(X, _names(path, "rclass", n), _names(path, "rlabel", n), _names(path, "clabel", d))
 
 
-def _error(path: Path, number: int, what: str) -> ValueError:
-    return ValueError(f"{path.name}, line {number}: {what}.")
+def _error(path: Path, line: int, problem: str) -> ValueError:
+    return ValueError(f"{path.name}, line {line}: {problem}.")
 
 
 def _sizes(path: Path, lines: Iterator[tuple[int, str]]) -> list[int]:
     number, line = next(lines, (1, ""))
     words = line.split()
-    wanted = "'rows columns entries' for a sparse matrix, 'rows columns' for a dense one"
+    expected = "'rows columns entries' for a sparse matrix or 'rows columns' for a dense one"
     if len(words) not in (2, 3) or not all(word.isascii() and word.isdigit() for word in words):
-        raise _error(path, number, f"the first line must be {wanted}; got {line.strip()[:60]!r}")
+        raise _error(path, number, f"the first line must be {expected}; got {line.strip()[:60]!r}")
     sizes = [int(word) for word in words]
-    if min(sizes[:2]) < 1 or max(sizes) > _MOST:
-        raise _error(path, number, f"there must be 1 … {_MOST} rows and columns; got {line.strip()[:60]!r}")
+    if min(sizes[:2]) < 1 or max(sizes) > _MAX_SIZE:
+        raise _error(
+            path,
+            number,
+            f"rows and columns must be from 1 to {_MAX_SIZE}, entries at most {_MAX_SIZE}; got {line.strip()[:60]!r}",
+        )
     return sizes
 
 
@@ -95,10 +106,10 @@ def _numbers(path: Path, number: int, line: str) -> np.ndarray:
     try:
         values = np.array(line.split(), dtype=np.float64)
     except ValueError:
-        wrong = next(word for word in line.split() if not _is_number(word))
-        raise _error(path, number, f"{wrong[:40]!r} is not a number") from None
+        bad = next(word for word in line.split() if not _is_number(word))
+        raise _error(path, number, f"{bad[:40]!r} is not a number") from None
     if not np.isfinite(values).all():
-        raise _error(path, number, "it holds NaN or infinity")
+        raise _error(path, number, "NaN and infinity are not allowed")
     return values
 
 
@@ -111,7 +122,7 @@ def _is_number(word: str) -> bool:
 
 
 def _rows(path: Path, lines: Iterator[tuple[int, str]], n: int) -> Iterator[tuple[int, np.ndarray]]:
-    """The numbers of each of n lines. An empty line is a row without entries."""
+    """Number and values of each of n lines; an empty line is a row without entries."""
     number = 1
     for row in range(n):
         number, line = next(lines, (number + 1, None))
@@ -125,19 +136,19 @@ def _sparse(path: Path, lines: Iterator[tuple[int, str]], n: int, d: int, entrie
     number = 1
     for number, row in _rows(path, lines, n):
         if len(row) % 2:
-            raise _error(path, number, f"a row is pairs 'column value'; got {len(row)} numbers")
-        at = row[::2].astype(np.int64)
-        if (at != row[::2]).any() or (len(at) and (at.min() < 1 or at.max() > d)):
-            wrong = next(column for column in row[::2] if not (column.is_integer() and 1 <= column <= d))
-            raise _error(path, number, f"columns are whole numbers 1 … {d}; got {wrong:g}")
-        if len(np.unique(at)) < len(at):
-            twice = int(np.sort(at)[:-1][np.diff(np.sort(at)) == 0][0])
-            raise _error(path, number, f"column {twice} is there twice")
-        columns.append(at - 1)
+            raise _error(path, number, f"a row must be pairs 'column value'; got an odd number of values ({len(row)})")
+        numbers = row[::2].astype(np.int64)
+        if (numbers != row[::2]).any() or (len(numbers) and (numbers.min() < 1 or numbers.max() > d)):
+            bad = next(column for column in row[::2] if not (column.is_integer() and 1 <= column <= d))
+            raise _error(path, number, f"columns must be integers from 1 to {d}; got {bad:g}")
+        if len(np.unique(numbers)) < len(numbers):
+            repeated = int(np.sort(numbers)[:-1][np.diff(np.sort(numbers)) == 0][0])
+            raise _error(path, number, f"column {repeated} appears twice")
+        columns.append(numbers - 1)
         values.append(row[1::2])
-        ends.append(ends[-1] + len(at))
+        ends.append(ends[-1] + len(numbers))
     if ends[-1] != entries:
-        raise _error(path, 1, f"{entries} entries are announced, the {n} rows hold {ends[-1]}")
+        raise _error(path, 1, f"the line announces {entries} entries, but the {n} rows have {ends[-1]}")
     X = sparse.csr_array((np.concatenate(values), np.concatenate(columns), np.array(ends)), shape=(n, d))
     X.sort_indices()
     return X
@@ -147,20 +158,20 @@ def _dense(path: Path, lines: Iterator[tuple[int, str]], n: int, d: int) -> np.n
     rows = []
     for number, row in _rows(path, lines, n):
         if len(row) != d:
-            raise _error(path, number, f"a row has {d} values; got {len(row)}")
+            raise _error(path, number, f"a row must have {d} values; got {len(row)}")
         rows.append(row)
     return np.array(rows)
 
 
 def _names(path: Path, kind: str, count: int) -> np.ndarray | None:
-    beside = (path.with_name(f"{path.name}.{kind}"), path.with_name(f"{path.stem}.{kind}"))
-    for file in beside:
+    """The lines of the file of this kind, which must be as many as there are rows or columns."""
+    for file in (path.with_name(f"{path.name}.{kind}"), path.with_name(f"{path.stem}.{kind}")):
         if file.is_file():
             names = [name.strip() for name in read_lines(file, errors="replace")]
             while len(names) > count and not names[-1]:
                 names.pop()
             if len(names) != count:
-                line = min(len(names), count) + 1
-                raise _error(file, line, f"{count} lines are needed, one for each; there are {len(names)}")
+                line, item = min(len(names), count) + 1, "column" if kind == "clabel" else "row"
+                raise _error(file, line, f"expected {count} lines, one for each {item}; got {len(names)}")
             return np.array(names)
     return None

@@ -1,4 +1,4 @@
-"""What a reader gives: rows of numbers, and the names that came with them."""
+"""What a reader returns: rows of numbers, with the names of columns and rows. Also finds columns by name or number."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ksums.typing import Matrix
+from ksums.compute.arrays import Matrix
 
 
 class NoSuchColumnError(ValueError):
-    """A column was asked for that the file does not have."""
+    """A requested column is not in the file."""
 
 
 class Table(NamedTuple):
@@ -19,31 +19,37 @@ class Table(NamedTuple):
     X: Matrix
     """(n, d)"""
     columns: list[str] | None = None
-    """Names of the d columns, where the file has any."""
+    """Names of the d columns, if the file has any."""
     rows: list[str] | None = None
-    """Names of the n rows, where the file has any."""
+    """Names of the n rows, if the file has any."""
 
 
-def places(name: str, columns: Sequence[int | str], names: Sequence[str] | None, count: int) -> list[int]:
-    """The numbers of the columns that are wanted. What is a name in the file is meant as a name, else as a number."""
-    found = []
-    often, place = Counter(names), {called: at for at, called in enumerate(names or ())}
+def column_positions(file: str, columns: Sequence[int | str], names: Sequence[str] | None, count: int) -> list[int]:
+    """Positions of the requested columns; a value that is both a name and a number is read as the name."""
+    positions = []
+    occurrences, position_of = Counter(names), {name: at for at, name in enumerate(names or ())}
     for column in columns:
-        if str(column) in place:
-            if often[str(column)] > 1:
-                raise ValueError(f"{name} has {often[str(column)]} columns called {column!r}; take one by its number.")
-            found.append(place[str(column)])
+        if str(column) in position_of:
+            if (times := occurrences[str(column)]) > 1:
+                raise ValueError(f"{file} has {times} columns called {column!r}; choose one by its number.")
+            positions.append(position_of[str(column)])
         elif isinstance(column, int) and 0 <= column < count:
-            found.append(column)
+            positions.append(column)
+        elif names is None:
+            raise NoSuchColumnError(
+                f"{file} has no column {column!r}; its columns have no names: use numbers from 0 to {count - 1}."
+            )
         else:
-            known = "they have no names, only" if names is None else f"its columns are {in_words(names)}, or"
-            raise NoSuchColumnError(f"{name} has no column {column!r}; {known} the numbers 0 to {count - 1}.")
-    twice = [column for column, count in Counter(found).items() if count > 1]
-    if twice:
-        raise ValueError(f"column {twice[0] if names is None else repr(names[twice[0]])} of {name} is asked for twice.")
-    return found
+            raise NoSuchColumnError(
+                f"{file} has no column {column!r}; its columns are {joined(names)} (numbers 0 to {count - 1})."
+            )
+    repeated = [position for position, times in Counter(positions).items() if times > 1]
+    if repeated:
+        column = repeated[0] if names is None else repr(names[repeated[0]])
+        raise ValueError(f"column {column} of {file} is requested twice.")
+    return positions
 
 
-def in_words(names: Sequence[str], most: int = 20) -> str:
-    """Names with commas between them, and how many more there are."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+def joined(names: Sequence[str], limit: int = 20) -> str:
+    """The first names, separated by commas, and how many more there are."""
+    return ", ".join(names[:limit]) + (f" and {len(names) - limit:,} more" if len(names) > limit else "")

@@ -1,4 +1,4 @@
-"""The vector files of the TEXMEX collections: for each vector its number of dimensions, then its values.
+"""Vector files of the TEXMEX collections: each vector is its number of dimensions, followed by its values.
 
 ========  ==========================
 suffix    values
@@ -17,21 +17,32 @@ from pathlib import Path
 
 import numpy as np
 
-from ksums.io.whole import whole_or_not_at_all
+from ksums.io.atomic import atomic_write
 
 _VALUES = {".fvecs": "<f4", ".bvecs": "u1", ".ivecs": "<i4"}
-_MOST_DIMENSIONS = 1 << 20
+"""Type of the values by suffix, as TEXMEX defines it."""
+
+_MAX_DIMENSIONS = 1 << 20
+"""A file that states more dimensions than this is not a vector file."""
 
 
 def read_vecs(path: str | Path) -> np.ndarray:
-    """Vectors (n, d) of an fvecs, bvecs or ivecs file; the suffix says which.
+    """Vectors (n, d) of an fvecs, bvecs or ivecs file, as its suffix states.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    ndarray of shape (n, d)
 
     Raises
     ------
     ValueError
-        Where the file is not as it should be.
+        If the file is damaged or not a vector file.
     OSError
-        Where it cannot be read.
+        If the file cannot be read.
 
     Examples
     --------
@@ -44,50 +55,58 @@ def read_vecs(path: str | Path) -> np.ndarray:
            [4., 5., 6.]], dtype=float32)
     """
     path = Path(path)
-    values = _values_of(path)
+    values = _type_of_values(path)
     size = path.stat().st_size
     if size < 4:
-        raise ValueError(f"{path} is empty or cut off: it has {size} bytes; the first vector begins with 4.")
+        raise ValueError(f"{path} is empty or truncated: it has {size} bytes; a vector has more than 4 bytes.")
     with path.open("rb") as file:
         dimensions = int(np.frombuffer(file.read(4), "<i4")[0])
-    if not 0 < dimensions <= _MOST_DIMENSIONS:
+    if not 0 < dimensions <= _MAX_DIMENSIONS:
         raise ValueError(
-            f"{path} is no {path.suffix} file: its first vector would have {dimensions} dimensions; 1 to "
-            f"{_MOST_DIMENSIONS} are allowed."
+            f"{path} is not a {path.suffix} file: its first vector would have {dimensions} dimensions; allowed are 1 "
+            f"to {_MAX_DIMENSIONS}."
         )
     record = np.dtype([("d", "<i4"), ("x", values, (dimensions,))])
     if size % record.itemsize:
         raise ValueError(
-            f"{path} is cut off, or no {path.suffix} file: {size} bytes are no whole number of vectors of "
-            f"{record.itemsize} bytes ({dimensions} dimensions)."
+            f"{path} is truncated, or not a {path.suffix} file: {size} bytes is not a multiple of {record.itemsize}, "
+            f"the size of a vector with {dimensions} dimensions."
         )
     records = np.memmap(path, record, "r")
-    other = np.flatnonzero(records["d"] != dimensions)
-    if other.size:
+    different = np.flatnonzero(records["d"] != dimensions)
+    if different.size:
         raise ValueError(
-            f"{path} is damaged: vector {other[0]} says that it has {records['d'][other[0]]} dimensions, the first one "
-            f"{dimensions}."
+            f"{path} is damaged: vector {different[0]} states {records['d'][different[0]]} dimensions, the first one "
+            f"states {dimensions}."
         )
     return np.array(records["x"])
 
 
 def write_vecs(path: str | Path, X: np.ndarray) -> None:
-    """Write vectors (n, d) as fvecs, bvecs or ivecs, whole or not at all; the suffix says which."""
+    """Write vectors (n, d) as fvecs, bvecs or ivecs, as the suffix states, completely or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+    X : array-like of shape (n, d)
+        Values that the format cannot hold exactly are refused, except for the rounding to float32.
+    """
     path, X = Path(path), np.asarray(X)
-    values = np.dtype(_values_of(path))
+    values = np.dtype(_type_of_values(path))
     if X.ndim != 2:
-        raise ValueError(f"{path}: vectors of shape (n, d) are needed; got shape {X.shape}.")
+        raise ValueError(f"{path}: the vectors must have shape (n, d); got shape {X.shape}.")
     records = np.empty(len(X), np.dtype([("d", "<i4"), ("x", values, (X.shape[1],))]))
     with np.errstate(invalid="ignore"):
         records["d"], records["x"] = X.shape[1], X
     if values.kind != "f" and not np.array_equal(records["x"], X):
         limits = np.iinfo(values)
-        raise ValueError(f"{path} holds whole numbers from {limits.min} to {limits.max}; the vectors have others.")
-    with whole_or_not_at_all(path) as file:
+        raise ValueError(f"{path} can only hold integers from {limits.min} to {limits.max}; X has other values.")
+    with atomic_write(path) as file:
         file.write(records.tobytes())
 
 
-def _values_of(path: Path) -> str:
+def _type_of_values(path: Path) -> str:
     if path.suffix not in _VALUES:
-        raise ValueError(f"{path}: files of vectors end in {', '.join(_VALUES)}; got {path.suffix or 'no suffix'!r}.")
+        got = repr(path.suffix) if path.suffix else "no suffix"
+        raise ValueError(f"{path}: the name of a vector file must end in {', '.join(_VALUES)}; got {got}.")
     return _VALUES[path.suffix]

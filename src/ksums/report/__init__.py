@@ -1,4 +1,4 @@
-"""A fitted model and its data as one HTML page that opens offline."""
+"""A report about a fitted model and its data: one HTML page that opens offline."""
 
 from ksums.report.describe import ClusterFacts, Description, describe
 from ksums.report.page import Page, show_report, write_report

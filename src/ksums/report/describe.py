@@ -1,4 +1,4 @@
-"""What a reader wants to know of each cluster, from the data and the model."""
+"""Facts about each cluster, computed from the model and its data."""
 
 from __future__ import annotations
 
@@ -11,20 +11,36 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
-from ksums.metrics import sq_distances, unit_rows
-from ksums.plots import plane, some_rows
-from ksums.saving import as_seen, parts_of
-from ksums.typing import Matrix
-from ksums.validation import as_matrix
+from ksums.checking.data import as_matrix
+from ksums.compute.arrays import Matrix
+from ksums.method.data.norms import unit_rows
+from ksums.method.data.sums import sq_distances_to_own
+from ksums.models.scaling import parts_of, scaled_rows
+from ksums.plots import project_rows, sample_rows
 
-_ROWS_AT_A_TIME = 4096
-_NEAREST = 3  # clusters, and rows at the centre and at the edge, that are named
-_WORDS = 6  # terms or features
-_MOST_CLUSTERS = 500  # that are described, the largest ones
-_MOST_POINTS = 6_000  # in the map
-_MOST_MEANS = 30  # columns whose means are shown
-_WORTH_A_WORD = 0.1  # standard deviations between the mean of a cluster and that of all
-_SAME = 1e-3  # relative difference of E_m, for the same rows may have been written in another precision
+_BLOCK = 4096
+"""Rows that are converted to float64 at a time, so that large data is not copied as a whole."""
+
+_LISTED = 3
+"""Nearest clusters, most central rows and most distant rows that are listed for a cluster: enough for an impression."""
+
+_MAX_WORDS = 6
+"""Most terms or features that are listed as special: more would not fit into a cell of the table."""
+
+_MAX_CLUSTERS = 500
+"""Most clusters that are described, starting with the largest: nobody reads more, and the page stays small."""
+
+_MAX_POINTS = 6_000
+"""Most points in the map: more would overlap and make the page slow."""
+
+_MAX_MEAN_COLUMNS = 30
+"""Most columns whose means are shown: a wider table could not be read."""
+
+_MIN_DEVIATIONS = 0.1
+"""A feature is special if the cluster's mean is at least this many standard deviations from the mean of all rows."""
+
+_TOLERANCE = 1e-3
+"""Allowed relative difference of E_m, because the same rows may have been saved in another precision."""
 
 
 @dataclass(frozen=True)
@@ -34,59 +50,64 @@ class ClusterFacts:
     index: int
     size: float
     spread: float
-    """Root of the mean squared distance of its rows to the centre; under cosine of the rows of unit length."""
+    """Root of the mean squared distance of its rows to its centre; under cosine, of the rows scaled to unit length."""
     nearest: list[tuple[int, float]]
-    """Other clusters with the distances between the centres."""
+    """The nearest other clusters, with the distances between the centres."""
     central: list[int]
+    """The rows closest to the centre."""
     distant: list[int]
-    """Rows, those nearest to the centre and those furthest from it."""
+    """The rows farthest from the centre."""
     words: list[tuple[str, float]]
-    """What is special: terms that are frequent here (sparse rows), or features far from the mean of all, in standard
-    deviations."""
+    """What is special about the cluster. Sparse rows: frequent terms, with their weights in the centre. Dense rows:
+    features far from the mean of all rows, in standard deviations."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """All that is on the page."""
+    """Everything that the page shows."""
 
     n: int
     d: int
     features: list[str]
     """Names of the columns."""
     weighted: bool
-    """Whether sizes are sums of weights, or of samples that count less and less, instead of numbers of rows."""
+    """Whether sizes are sums of weights instead of numbers of rows; a stream that forgets lowers weights, too."""
     without_direction: int
-    """Rows of zeros, which under cosine belong nowhere."""
+    """Number of rows of zeros, which have no direction under cosine; 0 under l2."""
     means: np.ndarray | None
-    """(k, d) Means of the columns in each described cluster, before they were scaled; not of sparse rows, many columns,
-    or under cosine."""
+    """(k, d) Mean of each column in each described cluster, in the units of the data; None for sparse rows, for many
+    columns, and under cosine."""
     overall: np.ndarray | None
-    """(d,) The same for all clusters together."""
+    """(d,) Mean of each column over all rows; None in the same cases."""
     clusters: list[ClusterFacts]
     left_out: int
-    """Clusters that are not described, for there are too many."""
+    """Number of clusters that are not described, because there are too many."""
     points: np.ndarray
-    """(m, 2) Coordinates of some rows in the plane of the map, their first two principal components."""
+    """(m, 2) First two principal components of the rows in the map."""
     shares: np.ndarray
-    """(2,) What these two have of the variance."""
+    """(2,) Shares of the variance of these two components."""
     point_rows: np.ndarray
-    """(m,) Which rows these are."""
+    """(m,) Indices of the rows in the map."""
     point_labels: np.ndarray
-    """(m,) Their clusters."""
+    """(m,) Clusters of the rows in the map."""
 
 
 def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, random_state: int = 0) -> Description:
-    """Look at the clusters of a model.
+    """Describe the clusters of a model.
 
     Parameters
     ----------
-    model : fitted model, or a pipeline of a StandardScaler and one
+    model : fitted model, or a pipeline of a StandardScaler and a model
     X : array-like or CSR array of shape (n, d)
-        The rows it was fitted to; those that a pipeline was fitted to, not scaled.
+        The rows that the model, or the pipeline, was fitted to: for a pipeline, the rows before scaling.
     features : sequence of str, default=None
-        Names of the columns: terms, or features. Those that the model knows, if None; else their numbers.
+        Names of the columns. If None, the names that the model knows, or else the numbers of the columns.
     random_state : int, default=0
-        For the choice of the points in the map.
+        Seed of the sample of points in the map.
+
+    Returns
+    -------
+    Description
     """
     scaler, model = parts_of(model)
     check_is_fitted(model)
@@ -94,28 +115,24 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
     labels, (n, d) = np.asarray(model.labels_), X.shape
     if len(labels) != n or model.n_features_in_ != d:
         raise ValueError(
-            f"the model is of {len(labels)} rows of {model.n_features_in_} columns; the data has {n} rows of {d}."
+            f"the model was fitted to {len(labels)} rows and {model.n_features_in_} columns; X has {n} rows and {d} "
+            "columns."
         )
-    X = as_seen(scaler, X)
-    if features is None:
-        numbers = getattr(model, "column_numbers_", range(d))
-        features = getattr(scaler or model, "feature_names_in_", [f"column {t}" for t in numbers])
-    features = [str(name) for name in features]
-    if len(features) != d:
-        raise ValueError(f"there are {d} columns, but {len(features)} names of them.")
+    X = scaled_rows(scaler, X)
+    features = _column_names(features, scaler or model, getattr(model, "column_numbers_", range(d)))
     sizes = np.asarray(model.sizes_, np.float64)[:, None]
     centres = np.divide(model.composites_, sizes, out=np.full(model.composites_.shape, np.nan), where=sizes > 0)
     distances, has_direction = _distances(X, centres, labels, model.metric)
     weighted = not np.array_equal(np.bincount(labels, minlength=len(sizes)), sizes.ravel())
     if not weighted:
-        _check_that_it_is_the_data(model, distances)
+        _check_same_data(model, distances)
     order = np.lexsort((distances, labels))
     order = order[has_direction[order]]
     stops = np.searchsorted(labels[order], np.arange(len(centres)), side="right")
     starts = np.searchsorted(labels[order], np.arange(len(centres)), side="left")
-    by_size = np.argsort(-np.asarray(model.sizes_, np.float64), kind="stable")[:_MOST_CLUSTERS]
+    by_size = np.argsort(-np.asarray(model.sizes_, np.float64), kind="stable")[:_MAX_CLUSTERS]
     nearest = _nearest(centres, by_size)
-    means, deviations = _columns(X, model.metric)
+    means, deviations = _column_statistics(X, model.metric)
     clusters = []
     for r in sorted(by_size.tolist()):
         rows = order[starts[r] : stops[r]]
@@ -126,25 +143,25 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
                 float(model.sizes_[r]),
                 spread,
                 nearest[r],
-                rows[:_NEAREST].tolist(),
-                rows[::-1][: min(_NEAREST, max(0, len(rows) - _NEAREST))].tolist(),
-                _words(centres[r], means, deviations, features, sparse.issparse(X)),
+                rows[:_LISTED].tolist(),
+                rows[::-1][: min(_LISTED, max(0, len(rows) - _LISTED))].tolist(),
+                _special(centres[r], means, deviations, features, sparse.issparse(X)),
             )
         )
-    chosen = some_rows(n, _MOST_POINTS, random_state)
-    points, shares = plane(X, chosen, model.metric, random_state)
-    shown, overall = None, None
-    if model.metric == "l2" and not sparse.issparse(X) and d <= _MOST_MEANS:
-        both = np.vstack([centres[np.sort(by_size)], np.asarray(model.composites_).sum(axis=0) / sizes.sum()])
-        both = both if scaler is None else scaler.inverse_transform(both)
-        shown, overall = both[:-1], both[-1]
+    chosen = sample_rows(n, _MAX_POINTS, random_state)
+    points, shares = project_rows(X, chosen, model.metric, random_state)
+    cluster_means, overall = None, None
+    if model.metric == "l2" and not sparse.issparse(X) and d <= _MAX_MEAN_COLUMNS:
+        all_means = np.vstack([centres[np.sort(by_size)], np.asarray(model.composites_).sum(axis=0) / sizes.sum()])
+        all_means = all_means if scaler is None else scaler.inverse_transform(all_means)
+        cluster_means, overall = all_means[:-1], all_means[-1]
     return Description(
         n=n,
         d=d,
         features=features,
         weighted=weighted,
         without_direction=int(n - has_direction.sum()),
-        means=shown,
+        means=cluster_means,
         overall=overall,
         clusters=clusters,
         left_out=len(centres) - len(by_size),
@@ -155,47 +172,57 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
     )
 
 
-def _check_that_it_is_the_data(model: Any, distances: np.ndarray) -> None:
-    """Refuse other rows of the same shape, or the same in another order: E_m of these labels would be another."""
+def _column_names(given: Sequence[str] | None, first_step: Any, numbers: Sequence[int]) -> list[str]:
+    """The given names, or those that the model or its scaler knows, or the numbers of the columns."""
+    if given is None:
+        given = getattr(first_step, "feature_names_in_", [f"column {t}" for t in numbers])
+    if len(given) != len(numbers):
+        raise ValueError(f"features must name all {len(numbers)} columns; got {len(given)} names.")
+    return [str(name) for name in given]
+
+
+def _check_same_data(model: Any, distances: np.ndarray) -> None:
+    """Refuse other rows of the same shape, and the same rows in another order: with them E_m differs."""
     found, expected = float(distances.mean()), float(model.distortion_)
-    if abs(found - expected) > _SAME * max(found, expected):
+    if abs(found - expected) > _TOLERANCE * max(found, expected):
         raise ValueError(
-            f"these are not the rows that the model was fitted to: their mean squared distance to the centres is "
-            f"{found:.6g}, that of the model {expected:.6g}. Other data, another order, or not scaled as they were?"
+            "these are not the rows that the model was fitted to: their mean squared distance to the centres is "
+            f"{found:.6g} instead of {expected:.6g}. Pass the same rows in the same order, scaled as for the fit."
         )
 
 
 def _blocks(X: Matrix, metric: str) -> Iterator[tuple[slice, Matrix]]:
-    """Some rows at a time, in float64; under cosine of unit length."""
-    for first in range(0, X.shape[0], _ROWS_AT_A_TIME):
-        part = slice(first, first + _ROWS_AT_A_TIME)
+    """Blocks of rows in float64; under cosine, scaled to unit length."""
+    for first in range(0, X.shape[0], _BLOCK):
+        part = slice(first, first + _BLOCK)
         yield part, unit_rows(X[part]) if metric == "cosine" else X[part].astype(np.float64)
 
 
 def _distances(X: Matrix, centres: np.ndarray, labels: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) Squared distance of each row to the centre of its cluster, and (n,) whether it has a direction."""
+    """Squared distance (n,) of each row to its cluster's centre, and whether each row has a direction (n,)."""
     found, has_direction = np.empty(len(labels)), np.ones(len(labels), bool)
     for part, rows in _blocks(X, metric):
-        found[part] = sq_distances(rows, centres, labels[part])
+        found[part] = sq_distances_to_own(rows, centres, labels[part])
         if metric == "cosine":
             has_direction[part] = np.asarray(abs(rows).sum(axis=1)).ravel() > 0
     return found, has_direction
 
 
-def _nearest(centres: np.ndarray, wanted: np.ndarray) -> dict[int, list[tuple[int, float]]]:
-    known = np.flatnonzero(np.isfinite(centres).all(axis=1))
-    finder = NearestNeighbors(n_neighbors=min(_NEAREST + 1, len(known))).fit(centres[known])
-    found: dict[int, list[tuple[int, float]]] = {int(r): [] for r in wanted}
-    asked = [int(r) for r in wanted if np.isfinite(centres[r]).all()]
-    if len(known) < 2 or not asked:
+def _nearest(centres: np.ndarray, chosen: np.ndarray) -> dict[int, list[tuple[int, float]]]:
+    """The nearest other clusters of each chosen cluster, with their distances; none for empty clusters."""
+    filled = np.flatnonzero(np.isfinite(centres).all(axis=1))
+    finder = NearestNeighbors(n_neighbors=min(_LISTED + 1, len(filled))).fit(centres[filled])
+    found: dict[int, list[tuple[int, float]]] = {int(r): [] for r in chosen}
+    queries = [int(r) for r in chosen if np.isfinite(centres[r]).all()]
+    if len(filled) < 2 or not queries:
         return found
-    distances, ids = finder.kneighbors(centres[asked])
-    for r, near, far in zip(asked, known[ids], distances, strict=True):
-        found[r] = [(int(v), float(x)) for v, x in zip(near, far, strict=True) if v != r][:_NEAREST]
+    distances, ids = finder.kneighbors(centres[queries])
+    for r, neighbours, lengths in zip(queries, filled[ids], distances, strict=True):
+        found[r] = [(int(v), float(x)) for v, x in zip(neighbours, lengths, strict=True) if v != r][:_LISTED]
     return found
 
 
-def _columns(X: Matrix, metric: str) -> tuple[np.ndarray, np.ndarray]:
+def _column_statistics(X: Matrix, metric: str) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of each column."""
     shift, sums, squares = np.zeros((3, X.shape[1]))
     for part, rows in _blocks(X, metric):
@@ -203,7 +230,7 @@ def _columns(X: Matrix, metric: str) -> tuple[np.ndarray, np.ndarray]:
             sums += np.asarray(rows.sum(axis=0)).ravel()
             squares += np.asarray(rows.multiply(rows).sum(axis=0)).ravel()
             continue
-        if part.start == 0:  # squares of numbers far from 0 lose digits
+        if part.start == 0:  # the squares of numbers far from 0 would lose digits
             shift = rows.mean(axis=0)
         sums += (rows - shift).sum(axis=0)
         squares += np.square(rows - shift).sum(axis=0)
@@ -211,14 +238,14 @@ def _columns(X: Matrix, metric: str) -> tuple[np.ndarray, np.ndarray]:
     return means + shift, np.sqrt(np.maximum(squares / X.shape[0] - means**2, 0.0))
 
 
-def _words(
+def _special(
     centre: np.ndarray, means: np.ndarray, deviations: np.ndarray, features: Sequence[str], is_sparse: bool
 ) -> list[tuple[str, float]]:
-    """What is special about a cluster."""
-    away = centre - means
+    """What is special about a cluster: see ``ClusterFacts.words``."""
+    difference = centre - means
     if is_sparse:
-        best = np.argsort(-away, kind="stable")[:_WORDS]
-        return [(str(features[t]), float(centre[t])) for t in best if away[t] > 0]
-    scaled = np.divide(away, deviations, out=np.zeros_like(away), where=deviations > 0)
-    best = np.argsort(-np.abs(scaled), kind="stable")[:_WORDS]
-    return [(str(features[t]), float(scaled[t])) for t in best if abs(scaled[t]) >= _WORTH_A_WORD]
+        best = np.argsort(-difference, kind="stable")[:_MAX_WORDS]
+        return [(str(features[t]), float(centre[t])) for t in best if difference[t] > 0]
+    scaled = np.divide(difference, deviations, out=np.zeros_like(difference), where=deviations > 0)
+    best = np.argsort(-np.abs(scaled), kind="stable")[:_MAX_WORDS]
+    return [(str(features[t]), float(scaled[t])) for t in best if abs(scaled[t]) >= _MIN_DEVIATIONS]

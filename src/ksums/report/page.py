@@ -1,4 +1,4 @@
-"""The page itself: one HTML file with style, script and data inside, and nothing to load."""
+"""The page: one HTML file that contains its style, script and data, and loads nothing else."""
 
 from __future__ import annotations
 
@@ -13,26 +13,42 @@ from typing import Any
 
 import numpy as np
 
-from ksums.history import PassRecord
-from ksums.io import whole_or_not_at_all
+from ksums.compute.arrays import Matrix
+from ksums.io import atomic_write
+from ksums.method.fitting.records import PassRecord
+from ksums.models.scaling import parts_of
 from ksums.report.describe import ClusterFacts, Description, describe
-from ksums.saving import parts_of
-from ksums.typing import Matrix
 
-_LONGEST_NAME = 80  # letters of a row's name
-_WIDTH, _HEIGHT, _EDGE = 480, 220, 46  # of a small picture
-_SHOWN = ("n_clusters", "metric", "random_state", "verbose", "callbacks", "n_threads")  # or of no interest
+_MAX_NAME = 80
+"""Longer names of rows and columns are cut to this many characters, so that they do not fill the page."""
+
+_WIDTH, _HEIGHT, _MARGIN = 480, 220, 46
+"""Size of a chart and its left margin, in SVG units: wide enough for a number of seven digits."""
+
+_MAX_BARS = 120
+"""Most bars in a chart: narrower ones could not be seen."""
+
+_MAP_UNITS = 10_000
+"""Coordinates of the map are integers up to this, which keeps the page small and is finer than any screen."""
+
+_NOT_LISTED = ("n_clusters", "metric", "random_state", "verbose", "callbacks", "n_threads")
+"""Parameters that "other parameters" leaves out: they have an entry of their own, or do not change the result."""
+
+_COLUMNS = ("cluster", "size", "spread", "nearest", "special", "most central", "most distant")
+"""Headers of the table of clusters, in the order of the cells of ``_row``."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page about a model; a notebook shows it in place."""
+    """A report page; a notebook displays it."""
 
     html: str
+    """The complete page."""
     description: Description
+    """The facts on the page."""
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, so that its style and the notebook's leave each other alone."""
+        """The page in a frame, so that its style and that of the notebook do not affect each other."""
         return (
             f'<iframe srcdoc="{html.escape(self.html)}" title="Clusters" loading="lazy" '
             'style="width: 100%; height: 42rem; border: 1px solid #8884"></iframe>'
@@ -51,41 +67,51 @@ def show_report(
     title: str | None = None,
     random_state: int = 0,
 ) -> Page:
-    """A page about a fitted model and its data, which a notebook shows.
+    """Make a report about a fitted model and its data, for display in a notebook.
 
     Parameters
     ----------
-    model : fitted model, or a pipeline of a StandardScaler and one
+    model : fitted model, or a pipeline of a StandardScaler and a model
     X : array-like or CSR array of shape (n, d)
-        The rows it was fitted to; those that a pipeline was fitted to, not scaled.
+        The rows that the model, or the pipeline, was fitted to: for a pipeline, the rows before scaling.
     names : sequence of str, default=None
         A name for each row.
     features : sequence of str, default=None
-        A name for each column: terms, or features.
+        A name for each column.
     title : str, default=None
+        Title of the page; if None, the numbers of clusters and rows.
     random_state : int, default=0
-        For the choice of the points in the map.
+        Seed of the sample of points in the map.
+
+    Returns
+    -------
+    Page
     """
     found = describe(model, X, features, random_state)
     if names is not None and len(names) != found.n:
-        raise ValueError(f"there are {found.n} rows, but {len(names)} names of them.")
+        raise ValueError(f"names must name all {found.n} rows; got {len(names)} names.")
     scaler, inner = parts_of(model)
     title = title or f"{len(inner.sizes_):,} clusters, {found.n:,} rows"
     return Page(_page(title, inner, found, names, scaler is not None), found)
 
 
 def write_report(path: str | Path, model: Any, X: Matrix, **more: Any) -> Description:
-    r"""Write a page about a fitted model and its data, one HTML file that needs no other; gives what is on it.
+    r"""Write a report about a fitted model and its data as one HTML file that opens offline.
 
     Parameters
     ----------
     path : str or Path
-        The file; it appears whole or not at all.
+        The file, which is written completely or not at all.
     model, X, \*\*more
-        As for :func:`show_report`.
+        As in :func:`show_report`.
+
+    Returns
+    -------
+    Description
+        The facts on the page.
     """
     page = show_report(model, X, **more)
-    with whole_or_not_at_all(path, "w") as file:
+    with atomic_write(path, "w") as file:
         file.write(page.html)
     return page.description
 
@@ -93,40 +119,39 @@ def write_report(path: str | Path, model: Any, X: Matrix, **more: Any) -> Descri
 def _page(title: str, model: Any, found: Description, names: Sequence[str] | None, scaled: bool) -> str:
     assets = files("ksums.report")
     style, script = ((assets / name).read_text("utf-8") for name in ("page.css", "page.js"))
-    shown = (
-        "" if len(found.point_rows) == found.n else f"{len(found.point_rows):,} of {found.n:,} rows, drawn at random. "
-    )
-    left_out = f" The {found.left_out:,} smallest clusters are left out." if found.left_out else ""
+    shown = len(found.point_rows)
+    sample = f"A random sample of {shown:,} of {found.n:,} rows. " if shown < found.n else ""
     remarks = [
-        "Sizes are sums of weights; spread is of the rows, each counted once." if found.weighted else "",
-        "Columns were scaled to mean 0 and standard deviation 1: distances are in these units." if scaled else "",
-        f"{found.without_direction:,} rows of zeros have no direction; they are in no list."
-        * bool(found.without_direction),
+        f"The {found.left_out:,} smallest clusters are not shown." if found.left_out else "",
+        "Sizes are sums of weights; the spread counts each row once." if found.weighted else "",
+        "Columns were scaled to mean 0 and standard deviation 1; distances are in these units." if scaled else "",
+        f"{zeros:,} rows of zeros have no direction and are not listed." if (zeros := found.without_direction) else "",
     ]
-    share = float(np.sum(model.sizes_)) / 100
+    percent = float(np.sum(model.sizes_)) / 100
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>
 <body><main>
 <h1>{html.escape(title)}</h1>
 <dl>{_facts(model, found)}</dl>
-<div class="two">
-<figure><h2>Objective, pass by pass</h2>{_curve(model.history_)}</figure>
-<figure><h2>Sizes of the clusters</h2>{_bars(np.asarray(model.sizes_, np.float64))}</figure>
+<div class="charts">
+<figure><h2>Objective during the fit</h2>{_curve(model.history_)}</figure>
+<figure><h2>Cluster sizes</h2>{_bars(np.asarray(model.sizes_, np.float64))}</figure>
 </div>
 <h2>Map</h2>
 <div id="map"><canvas role="img" aria-label="Map of the rows, coloured by cluster"></canvas>
-<div id="tip" role="status"></div></div>
-<p class="note">{shown}First two principal components, which have {found.shares[0]:.0%} and {found.shares[1]:.0%} of the
-variance: what is far apart here is far apart, what is close need not be. Point at a row to see what it is; choose a
-cluster in the table to see it alone.</p>
+<div id="tooltip" role="status"></div></div>
+<p class="note">{sample}The first two principal components explain {found.shares[0]:.0%} and {found.shares[1]:.0%} of
+the variance. Points that are far apart here are far apart in the data; points that are close here may not be. Point at
+a row, or tap it, to see what it is. Select a cluster in the table to highlight it.</p>
 <h2>Clusters</h2>
-<div class="wide"><table id="clusters"><caption>A click on the header of a column sorts by it.</caption>
+<div class="scroll"><table id="clusters"><caption>Click a column header to sort by it.</caption>
 <thead><tr>{_head()}</tr></thead><tbody>
-{"".join(_row(cluster, names, share) for cluster in found.clusters)}</tbody></table></div>
-<p class="note">Spread: root of the mean squared distance to the centre. Nearest: other clusters, with the distance
-between the centres. Special: what sets a cluster apart from all rows; for numbers in standard deviations from their
-mean, for terms their weight. Rows count from 0.{left_out} {" ".join(remark for remark in remarks if remark)}</p>
+{"".join(_row(cluster, names, percent) for cluster in found.clusters)}</tbody></table></div>
+<p class="note">Spread: root mean squared distance of the rows to the cluster's centre. Nearest: the nearest other
+clusters, with the distances between the centres. Special: features that differ most from the mean of all rows, in
+standard deviations; for sparse rows, the most distinctive terms, with their weights. Rows are numbered from 0.
+{" ".join(remark for remark in remarks if remark)}</p>
 {_means(found)}
 <p class="note">Made by ksums {version("ksums")}.</p>
 </main>
@@ -137,33 +162,41 @@ mean, for terms their weight. Rows count from 0.{left_out} {" ".join(remark for 
 
 
 def _facts(model: Any, found: Description) -> str:
-    last = model.history_[-1].seconds if model.history_ else 0.0
-    given = model.get_params(deep=False)
-    usual = type(model)().get_params(deep=False)
-    other = {name: value for name, value in given.items() if name not in _SHOWN and repr(value) != repr(usual[name])}
+    parameters = model.get_params(deep=False)
+    defaults = type(model)().get_params(deep=False)
+    changed = [name for name, value in parameters.items() if repr(value) != repr(defaults[name])]
+    others = (f"{name}={_short(parameters[name])}" for name in changed if name not in _NOT_LISTED)
     facts = {
         "method": type(model).__name__,
         "rows × columns": f"{found.n:,} × {found.d:,}",
         "clusters": f"{len(model.sizes_):,}",
-        "metric": given.get("metric", "l2"),
+        "metric": parameters.get("metric", "l2"),
         "objective": f"{model.objective_:.6g}",
         "distortion E_m": f"{model.distortion_:.6g}",
         "pairwise E_s": f"{model.pairwise_:.6g}",
         "passes": f"{model.n_iter_:,}",
-        "seconds": f"{last:.2f}",
-        "ran to its end": "yes" if getattr(model, "converged_", True) else "no",
-        "seed": str(given.get("random_state")),
-        "other parameters": ", ".join(f"{name}={_short(value)}" for name, value in other.items()) or "defaults",
+        "seconds": f"{model.history_[-1].seconds if model.history_ else 0.0:.2f}",
+        **({"converged": "yes" if model.converged_ else "no"} if hasattr(model, "converged_") else {}),
+        "seed": str(parameters.get("random_state")),
+        "other parameters": ", ".join(others) or "defaults",
     }
-    return "".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(str(v))}</dd></div>" for k, v in facts.items())
+    entries = [f"<div>{_entry(name, value)}</div>" for name, value in facts.items()]
+    if (plan := getattr(model, "plan_", None)) is not None:  # models in old files and sequential models have none
+        entries.append(f'<div class="full">{_entry("plan", plan.summary)}</div>')
+    return "".join(entries)
+
+
+def _entry(name: str, value: str) -> str:
+    return f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>"
 
 
 def _short(value: Any) -> str:
     return f"array of shape {np.shape(value)}" if isinstance(value, np.ndarray | list) else repr(value)
 
 
-# ------------------------------------------------------------------------------------------ small pictures
+# ------------------------------------------------------------------------------------------ charts
 def _curve(records: list[PassRecord]) -> str:
+    """The objective of each record, as a line."""
     values = [record.objective for record in records]
     if not values:
         return ""
@@ -171,35 +204,35 @@ def _curve(records: list[PassRecord]) -> str:
     span = high - low or 1.0
     digits = ".4g" if f"{low:.4g}" != f"{high:.4g}" else ".7g"
     right, bottom = _WIDTH - 10, _HEIGHT - 24
-    step = (right - _EDGE) / max(1, len(values) - 1)
+    step = (right - _MARGIN) / max(1, len(values) - 1)
     points = " ".join(
-        f"{_EDGE + i * step:.1f},{bottom - (v - low) / span * (bottom - 14):.1f}" for i, v in enumerate(values)
+        f"{_MARGIN + i * step:.1f},{bottom - (v - low) / span * (bottom - 14):.1f}" for i, v in enumerate(values)
     )
-    label = f"objective from {values[0]:.6g} to {values[-1]:.6g} in {len(values)} records"
+    label = f"objective from {values[0]:.6g} to {values[-1]:.6g} in {len(values)} steps"
     return _svg(
         label,
         f'<polyline class="line" points="{points}"/>'
         f'<text x="2" y="18">{high:{digits}}</text><text x="2" y="{bottom}">{low:{digits}}</text>'
-        f'<text x="{_EDGE}" y="{_HEIGHT - 6}">1</text>'
-        f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">{len(values)} (pass, or part of the search)</text>',
+        f'<text x="{_MARGIN}" y="{_HEIGHT - 6}">step 1</text>'
+        f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">step {len(values)}</text>',
     )
 
 
 def _bars(sizes: np.ndarray) -> str:
-    """At most as many bars as there is room for; many clusters share one, which is as high as their mean."""
+    """A bar for each cluster, largest first; if there are too many, a bar shows the mean of several clusters."""
     ordered = np.sort(sizes)[::-1]
-    parts = np.array_split(ordered, min(len(ordered), 120))
+    parts = np.array_split(ordered, min(len(ordered), _MAX_BARS))
     right, bottom, high = _WIDTH - 10, _HEIGHT - 24, max(float(ordered[0]), 1e-300)
-    width = (right - _EDGE) / len(parts)
+    width = (right - _MARGIN) / len(parts)
     bars = "".join(
-        f'<rect class="bar" x="{_EDGE + i * width:.1f}" y="{bottom - h:.1f}" width="{max(width - 1, 0.8):.1f}" '
+        f'<rect class="bar" x="{_MARGIN + i * width:.1f}" y="{bottom - h:.1f}" width="{max(width - 1, 0.8):.1f}" '
         f'height="{h:.1f}"/>'
         for i, h in enumerate(float(part.mean()) / high * (bottom - 14) for part in parts)
     )
     return _svg(
         f"sizes from {ordered[-1]:,.6g} to {ordered[0]:,.6g}",
         f'{bars}<text x="2" y="18">{ordered[0]:,.4g}</text><text x="2" y="{bottom}">0</text>'
-        f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">{len(ordered):,} clusters, the largest first</text>',
+        f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">{len(ordered):,} clusters, largest first</text>',
     )
 
 
@@ -207,69 +240,66 @@ def _svg(label: str, inner: str) -> str:
     return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{html.escape(label)}">{inner}</svg>'
 
 
-# ------------------------------------------------------------------------------------------ the table
-_COLUMNS = ("cluster", "size", "spread", "nearest", "special", "most central", "most distant")
-
-
+# ------------------------------------------------------------------------------------------ tables
 def _head() -> str:
     return "".join(f'<th scope="col"><button type="button">{name}</button></th>' for name in _COLUMNS)
 
 
-def _row(cluster: ClusterFacts, names: Sequence[str] | None, share: float) -> str:
-    def rows(ids: list[int]) -> str:
+def _row(cluster: ClusterFacts, names: Sequence[str] | None, percent: float) -> str:
+    def listed(ids: list[int]) -> str:
         return "".join(f'<span class="row">{html.escape(_name(i, names))}</span>' for i in ids)
 
-    nearest = _together(f"{r} ({distance:.4g})" for r, distance in cluster.nearest)
-    special = _together(f"{word} {value:+.2f}" for word, value in cluster.words)
+    nearest = _unbroken(f"{r} ({distance:.4g})" for r, distance in cluster.nearest)
+    special = _unbroken(f"{word} {value:+.2f}" for word, value in cluster.words)
     cells = (
-        f'<td class="number" data-value="{cluster.index}"><button type="button" class="pick" aria-pressed="false">'
+        f'<td class="number" data-value="{cluster.index}"><button type="button" class="select" aria-pressed="false">'
         f'<span class="dot" data-cluster="{cluster.index}"></span>{cluster.index}</button></td>',
-        f'<td class="number" data-value="{cluster.size}">{cluster.size:,.6g} ({cluster.size / share:.1f}%)</td>',
+        f'<td class="number" data-value="{cluster.size}">{cluster.size:,.6g} ({cluster.size / percent:.1f}%)</td>',
         f'<td class="number" data-value="{np.nan_to_num(cluster.spread, nan=-1.0)}">{cluster.spread:.4g}</td>',
         f"<td>{nearest}</td>",
         f"<td>{special}</td>",
-        f"<td>{rows(cluster.central)}</td>",
-        f"<td>{rows(cluster.distant)}</td>",
+        f"<td>{listed(cluster.central)}</td>",
+        f"<td>{listed(cluster.distant)}</td>",
     )
     return f'<tr data-cluster="{cluster.index}">{"".join(cells)}</tr>\n'
 
 
 def _means(found: Description) -> str:
-    """A table of the columns' means, cluster by cluster, in the units of the data."""
+    """A table with the mean of each column in each cluster, in the units of the data."""
     if found.means is None or found.overall is None:
         return ""
-    head = "".join(f'<th scope="col">{html.escape(name[:_LONGEST_NAME])}</th>' for name in ("cluster", *found.features))
-    lines = [(str(cluster.index), values) for cluster, values in zip(found.clusters, found.means, strict=True)]
+    head = "".join(f'<th scope="col">{html.escape(name[:_MAX_NAME])}</th>' for name in ("cluster", *found.features))
+    means = [(str(cluster.index), values) for cluster, values in zip(found.clusters, found.means, strict=True)]
     body = "".join(
         f'<tr><th scope="row">{name}</th>{"".join(f"<td class=number>{value:,.4g}</td>" for value in values)}</tr>\n'
-        for name, values in [*lines, ("all", found.overall)]
+        for name, values in [*means, ("all rows", found.overall)]
     )
     return (
         "<h2>Means</h2>\n"
-        f'<div class="wide"><table id="means"><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
+        f'<div class="scroll"><table id="means"><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
         '<p class="note">Mean of each column in each cluster, in the units of the data.</p>'
     )
 
 
-def _together(items: Iterable[str]) -> str:
-    """Items with commas between them, none of which is broken at the end of a line."""
+def _unbroken(items: Iterable[str]) -> str:
+    """Items separated by commas; a line never breaks inside an item."""
     return ", ".join(f"<span>{html.escape(item)}</span>" for item in items)
 
 
 def _name(row: int, names: Sequence[str] | None) -> str:
-    return f"row {row}" if names is None else str(names[row])[:_LONGEST_NAME]
+    return f"row {row}" if names is None else str(names[row])[:_MAX_NAME]
 
 
 def _data(found: Description, names: Sequence[str] | None) -> str:
-    """The points of the map as whole numbers, which take little room; both ways in the same scale."""
+    """The points of the map as JSON, with the same scale in both directions."""
     low, span = found.points.min(axis=0), float(np.ptp(found.points, axis=0).max())
-    places = np.rint((found.points - low) / (span if span > 0 else 1.0) * 10_000).astype(int)
+    coordinates = np.rint((found.points - low) / (span if span > 0 else 1.0) * _MAP_UNITS).astype(int)
     data: dict[str, Any] = {
-        "x": places[:, 0].tolist(),
-        "y": places[:, 1].tolist(),
+        "x": coordinates[:, 0].tolist(),
+        "y": coordinates[:, 1].tolist(),
         "label": found.point_labels.tolist(),
         "row": found.point_rows.tolist(),
     }
     if names is not None:
         data["name"] = [_name(i, names) for i in found.point_rows.tolist()]
-    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")  # no tag, no comment may begin in it
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")  # so that no tag or comment starts in it

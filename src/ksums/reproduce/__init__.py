@@ -1,1 +1,1 @@
-"""The paper's experiments, beside the paper's own figures. From the command line: ``ksums reproduce``."""
+"""The paper's experiments, reproduced and compared with what the paper reports. From a shell: ``ksums reproduce``."""

@@ -1,73 +1,114 @@
-"""What an experiment is: data, settings, and many short pieces of work, each with a result of its own."""
+"""What an experiment consists of: how it runs, what the paper claims about it, and how its results are shown."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ksums.datasets import Dataset
-
-Result = dict[str, Any]
-Unit = tuple[str, Callable[[], Result]]
-"""A name, and work that takes no argument: it is done if there is no result of that name yet."""
+from ksums.reproduce.claim import Claim
+from ksums.reproduce.drawing import Picture
+from ksums.reproduce.pieces import Table
+from ksums.reproduce.store import Record, Results
 
 
 @dataclass(frozen=True)
-class Size:
-    """How large the experiments are."""
+class RunOptions:
+    """What the user chose for this run."""
 
     quick: bool = False
-    """On small data that is always there."""
+    """Whether to use small data that is always available, instead of the full data."""
     runs: int = 128
-    """Of each method in the significance test, and orders in the sequential one."""
+    """The number of runs of each method in experiments that study the variation between runs."""
     seed: int = 0
-    """The first one; the others follow it."""
+    """The first random seed; the others follow it."""
     data_home: Path | None = None
-    """Where the data is, if it is not the usual folder."""
+    """The folder with the data, if it is not the usual one."""
 
     def seeds(self, count: int) -> range:
-        """So many seeds."""
+        """The first ``count`` seeds."""
         return range(self.seed, self.seed + count)
 
 
-class Experiment(Protocol):
-    """One experiment of the paper."""
+class Unit(NamedTuple):
+    """The smallest piece of work whose result is stored: usually one run of one method."""
+
+    name: str  # ``method|seed``, or ``data set|method|seed`` where there are several data sets
+    work: Callable[[], Record]
+
+
+def _no_tables(results: Results) -> list[Table]:
+    return []
+
+
+def _no_remarks(results: Results) -> list[str]:
+    return []
+
+
+def _no_warm_up(options: RunOptions, data: list[Dataset]) -> None:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """One experiment of the paper. Its folder makes it, and ``experiments.py`` lists it."""
 
     name: str
+    """Its name on the command line, and that of its results file."""
     title: str
-    at_once: bool
-    """Whether pieces of work may be done at the same time: where nothing is timed, and each uses one thread."""
+    """Its heading on the page."""
+    where: str
+    """Its figures or tables in the paper."""
+    about: str
+    """One or two sentences for the summary: what is measured, and how to read the main picture."""
+    paper_data: str
+    """The paper's data, from its Tab. 1."""
+    methods: tuple[str, ...]
+    """The methods that are compared."""
 
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Pieces of work are named ``method|seed``, or ``set|method|seed`` where there are several data sets."""
-        ...
+    data: Callable[[RunOptions], list[Dataset]]
+    """Loads the data; raises ``FileNotFoundError`` if it is not available."""
+    settings: Callable[[RunOptions], Record]
+    """Everything else that determines the result of a unit of a given name."""
+    units: Callable[[RunOptions, list[Dataset]], Iterator[Unit]]
+    """All units of work, ordered so that a partial run has complete rounds of all methods."""
+    warm_up: Callable[[RunOptions, list[Dataset]], Any] = _no_warm_up
+    """Compiles the code, so that compiling is not timed."""
+    parallel: bool = False
+    """Whether units may run at the same time: only if nothing is timed and each unit uses one thread."""
 
-    def data(self, size: Size) -> list[Dataset]:
-        """What it is done with. Raises ``FileNotFoundError`` if that is not there."""
-        ...
-
-    def settings(self, size: Size) -> Result:
-        """What determines a result beside the data and the name of the piece of work."""
-        ...
-
-    def units(self, size: Size, data: list[Dataset]) -> Iterator[Unit]:
-        """The pieces of work, in an order in which those that were done first can be compared with each other."""
-        ...
-
-    def warm_up(self, size: Size, data: list[Dataset]) -> None:
-        """Compile, or load what was compiled, before anything is timed."""
-        ...
+    judge: Callable[[Results], list[Claim]]
+    """The paper's claims with our verdicts. Those that have a ``headline`` are in the summary."""
+    pictures: Callable[[Results], list[Picture]]
+    """The figures. The first one is in the summary."""
+    tables: Callable[[Results], list[Table]] = _no_tables
+    """Further tables of results."""
+    remarks: Callable[[Results], list[str]] = _no_remarks
+    """Further observations, each only if the results support it."""
 
 
-def identity(data: Dataset) -> Result:
-    """By which data is known again."""
+@dataclass(frozen=True)
+class Outcome:
+    """An experiment with its results."""
+
+    experiment: Experiment
+    results: Results
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """The paper's claims with our verdicts."""
+        return self.experiment.judge(self.results)
+
+
+def fingerprint(data: Dataset) -> Record:
+    """Name, shape and digest of a data set, by which stored results recognise their data."""
     X = data.X
     parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
     digest = hashlib.blake2b(digest_size=8)

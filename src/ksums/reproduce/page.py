@@ -1,305 +1,163 @@
-"""The page: what was done, the figures and tables, and the verdicts; as Markdown, and as one HTML file."""
+"""The page about the results: a summary, then all details; as Markdown, and as one HTML file."""
 
 from __future__ import annotations
 
-import base64
-import html
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
-from ksums.io import whole_or_not_at_all
-from ksums.reproduce.claims import HOLDS, IN_PART, NOT, Claim, claims
-from ksums.reproduce.curves import OURS, OURS_HIGH, RELEASED
-from ksums.reproduce.experiment import Result
-from ksums.reproduce.figures import pictures, save
-from ksums.reproduce.measured import Runs, spread
-from ksums.reproduce.paper import ENTROPY, KS, PAPERS_DATA
-from ksums.reproduce.remarks import remarks
-from ksums.reproduce.run import EXPERIMENTS
-from ksums.reproduce.tables import entropies
+from ksums.io import atomic_write
+from ksums.reproduce.claim import PLURALS, Claim, count_verdicts, verdict_summary
+from ksums.reproduce.drawing import save
+from ksums.reproduce.experiment import Outcome
+from ksums.reproduce.html_page import html_page
+from ksums.reproduce.markdown_page import markdown_page
+from ksums.reproduce.pieces import Heading, Image, Paragraph, Piece, Table, link
 
-_TITLE = "The paper's experiments, done again"
+_TITLE = "The paper's experiments, reproduced"
+_OWN_TITLE = "# The paper's experiments"
+"""A README.md that begins differently is not ours and is never overwritten."""
+_VERSIONS = "Two versions of I_m"
+"""A heading that the summary links to."""
 
-
-@dataclass(frozen=True)
-class Heading:
-    """A section begins."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Words:
-    """A paragraph."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Image:
-    """A picture with the words below it."""
-
-    path: Path
-    title: str
-    caption: str
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text."""
-
-    caption: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
+_OPENING = (
+    "`ksums reproduce` ran the experiments of *k-sums: another side of k-means* (Zhao, Chen, Ye, Ngo) again and "
+    "checked every claim of the paper that an experiment can test. Code derives each verdict from the results. "
+    "**{count}.**"
+)
+_KEY = (
+    "E_m is the mean squared distance of a sample to its cluster's centroid; E_s is the sum of squared distances "
+    "between samples of the same cluster, divided by n. Lower is better. k-sums-I_m appears twice, because the formula "
+    "that the paper prints and the authors' published code differ ({versions})."
+)
+_ABOUT_MEASURES = (
+    "E_m and E_s are in the squared unit of the data. E_s covers all pairs within each cluster, summed over the "
+    "clusters. Values are medians over the runs, followed by the smallest and the largest run. Where our data is not "
+    "the paper's, compare the order of the methods, not the values. k-means++ draws 2 + ln k candidates for each "
+    "centre and keeps the best one, as scikit-learn does. k-means# and Hartigan apply the same rule, so their curves "
+    "coincide."
+)
+_ABOUT_VERSIONS = (
+    "The rule that the paper prints (Eqns. 4 to 6) compares two distances of a sample: to its cluster's centroid, and "
+    "to another centroid as it would be after the sample has joined. The authors' published code computes the centroid "
+    "of its cluster *without* the sample. The printed rule is in effect Hartigan's: in clusters of n samples, a sample "
+    "moves if the squared distance to the other centroid is less than about 1 + 2/n times the one to its cluster's "
+    "centroid. In the published code this factor is about 1 + 4/n, so samples move more readily, E_m can rise as well "
+    "as fall, and the method need not converge. Our default starts with such a relaxed rule, tightens it until it is "
+    "exact, and then continues to search."
+)
 
 
-Piece = Heading | Words | Image | Table
-
-
-def write(results: dict[str, Result], out: Path, report: Path | None, draw: bool = True) -> list[Claim]:
-    """Pictures and ``README.md`` into ``out``, and the report; gives the verdicts."""
+def write_page(outcomes: Sequence[Outcome], out: Path, report: Path | None = None, draw: bool = True) -> None:
+    """Write the pictures and ``README.md`` into ``out``, and one HTML file if ``report`` is given."""
     readme = out / "README.md"
-    if readme.exists() and not readme.read_text("utf-8").startswith(f"# {_TITLE}\n"):
-        raise ValueError(f"--out: {readme} is not a page of ours and would be lost. Name another folder.")
-    found = claims(results)
-    pieces = _pieces(results, found, out / "figures" if draw else None)
-    with whole_or_not_at_all(readme, "w") as file:
-        file.write(_markdown(pieces, out))
+    if readme.exists() and not readme.read_text("utf-8").startswith(_OWN_TITLE):
+        raise ValueError(f"--out: {readme} was not written by ksums reproduce. Choose another folder.")
+    pieces = _page(outcomes, out / "figures" if draw else None)
+    with atomic_write(readme, "w") as file:
+        file.write(markdown_page(pieces, out))
     if report is not None:
-        with whole_or_not_at_all(report, "w") as file:
-            file.write(_html(pieces))
-    return found
+        with atomic_write(report, "w") as file:
+            file.write(html_page(pieces, _TITLE))
 
 
-def summary(found: list[Claim]) -> str:
-    """How many claims hold."""
-    counts = {verdict: sum(claim.verdict == verdict for claim in found) for verdict in (HOLDS, IN_PART, NOT)}
-    return f"{len(found)} claims: " + ", ".join(f"{count} {_plural(v, count)}" for v, count in counts.items())
+def all_claims(outcomes: Sequence[Outcome]) -> list[Claim]:
+    """The claims of all experiments."""
+    return [claim for outcome in outcomes for claim in outcome.claims]
 
 
-def _plural(verdict: str, count: int) -> str:
-    if count == 1:
-        return verdict
-    return {HOLDS: "hold", IN_PART: "hold in part", NOT: "do not hold here"}[verdict]
-
-
-# ------------------------------------------------------------------------------------------ what is on it
-def _pieces(results: dict[str, Result], found: list[Claim], figures: Path | None) -> list[Piece]:
-    pieces: list[Piece] = [
-        Words(_about(results)),
-        Words(_two_rules(results)),
-        Heading("Verdicts"),
-        Words(summary(found)),
+def _page(outcomes: Sequence[Outcome], figures: Path | None) -> list[Piece]:
+    """All pieces of the page; without pictures if there is no folder for them."""
+    images = [
+        [Image(save(p, figures), p.title, p.caption) for p in outcome.experiment.pictures(outcome.results)]
+        if figures is not None
+        else []
+        for outcome in outcomes
     ]
-    pieces.append(
-        Table(
-            "Every claim of the paper that an experiment can test. Verdicts follow from the results by code.",
-            ("where", "claim", "paper", "ours", "verdict"),
-            [(claim.where, claim.claim, claim.paper, claim.ours, claim.verdict) for claim in found],
-        )
-    )
-    pieces += [Heading("Data"), _data(results)]
-    drawn = pictures(results) if figures is not None else {}
-    for name, result in results.items():
-        pieces.append(Heading(EXPERIMENTS[name].title))
-        pieces += [Image(save(p, figures), p.title, p.caption) for p in drawn.get(name, []) if figures is not None]
-        if name == "significance":
-            pieces.append(_last_values(result))
-        if name == "documents":
-            pieces += _entropy_tables(result)
-        if seen := remarks(name, result):
-            pieces.append(Words(" ".join(seen)))
+    pieces = _opening(outcomes)
+    for outcome, drawn in zip(outcomes, images, strict=True):
+        pieces += _summary(outcome, drawn)
+    pieces += [
+        Heading("Details"),
+        Heading("Measures and methods", 3),
+        Paragraph(f"{_ABOUT_MEASURES} {_machines(outcomes)}".strip()),
+    ]
+    pieces += [Heading(_VERSIONS, 3), Paragraph(_ABOUT_VERSIONS), Heading("Data", 3), _data(outcomes)]
+    for outcome, drawn in zip(outcomes, images, strict=True):
+        pieces += _details(outcome, drawn)
     return pieces
 
 
-def _about(results: dict[str, Result]) -> str:
-    machines: list[str] = []
-    for result in results.values():
-        for machine in result["machines"]:
+# ------------------------------------------------------------------------------------------ summary
+def _opening(outcomes: Sequence[Outcome]) -> list[Piece]:
+    count = verdict_summary(all_claims(outcomes))
+    rows = []
+    for outcome in outcomes:
+        counts = count_verdicts(outcome.claims)
+        name = link(outcome.experiment.title, _summary_heading(outcome))
+        rows.append((name, outcome.experiment.where, *(str(counts[verdict]) for verdict in PLURALS)))
+    return [
+        Heading(_TITLE, 1),
+        Paragraph(_OPENING.format(count=count)),
+        Table(("experiment", "in the paper", *PLURALS.values()), rows),
+        Paragraph(_KEY.format(versions=link("details", _VERSIONS))),
+    ]
+
+
+def _summary(outcome: Outcome, images: list[Image]) -> list[Piece]:
+    """The main picture, and the claims that matter most."""
+    more = link("All results", _details_heading(outcome))
+    rows = [(claim.statement, claim.paper, claim.headline, claim.verdict) for claim in outcome.claims if claim.headline]
+    return [
+        Heading(_summary_heading(outcome)),
+        Paragraph(f"{outcome.experiment.about} {more}."),
+        *(replace(image, caption="") for image in images[:1]),
+        *([Table(("claim", "paper", "ours", "verdict"), rows)] if rows else []),
+    ]
+
+
+def _summary_heading(outcome: Outcome) -> str:
+    return f"{outcome.experiment.title} ({outcome.experiment.where})"
+
+
+def _details_heading(outcome: Outcome) -> str:
+    return f"{outcome.experiment.title}: all results"
+
+
+# ------------------------------------------------------------------------------------------ details
+def _machines(outcomes: Sequence[Outcome]) -> str:
+    machines = []
+    for outcome in outcomes:
+        for machine in outcome.results["machines"]:
             versions = ", ".join(f"{name} {machine[name]}" for name in ("ksums", "numpy", "numba", "scikit-learn"))
             machines.append(f"{machine['cpu']}, {machine['cores']} cores; {versions}")
-    return (
-        "Made by `ksums reproduce`. E_m is the mean squared distance to the own centroid, E_s the sum of squared "
-        "distances between the samples of a cluster, over all clusters, divided by n: both in the squared unit of the "
-        "data. Lower is better everywhere. Where the data is not that of the paper, compare the order of the methods, "
-        "not the values. k-means++ draws 2 + ln k candidates for each centre and keeps the best, as in scikit-learn. "
-        "k-means# and Hartigan are the same rule, so their curves are the same by construction. "
-        f"Machine: {'; then: '.join(dict.fromkeys(machines))}."
-    )
+    return f"Machine: {'; then: '.join(dict.fromkeys(machines))}." if machines else ""
 
 
-def _two_rules(results: dict[str, Result]) -> str:
-    """I_m as printed, and as in the published code, in plain words with figures."""
-    words = (
-        "**There are two rules called I_m.** As printed (Eqns. 4 to 6), a sample compares its distance to its own "
-        "centroid, in which it is counted, with that to another centroid, in which it would be counted. In the code "
-        "that the authors published it compares the distance to its own centroid *without* it. The first is Hartigan's "
-        "rule in effect: with clusters of n samples, a sample moves if the other centroid is less than about 1 + 2/n "
-        "times as far (in squares), for either of the two. In the published code that is about 1 + 4/n: samples move "
-        "more readily, E_m goes up as well as down, and it need not settle. Both are shown everywhere, beside our "
-        "default, which lets the readiness to move fall until the rule is exact, and then searches on."
-    )
-    if "significance" not in results:
-        return words
-    runs = Runs(results["significance"])
-    named = {
-        "Hartigan": "Hartigan",
-        "k-sums-Im": "printed",
-        RELEASED: "published code",
-        OURS: "our default",
-        OURS_HIGH: "ours with high effort",
-    }
-    ends = [f"{name} {spread(runs.final(method, 'E_m'))}" for method, name in named.items()]
-    return f"{words} E_m at the end of the significance test: {'; '.join(ends)}."
-
-
-def _data(results: dict[str, Result]) -> Table:
+def _data(outcomes: Sequence[Outcome]) -> Table:
     rows = [
         (
-            name,
-            PAPERS_DATA[name],
-            "; ".join(f"{data['name']}, {data['n']:,} × {data['d']:,}" for data in result["data"]),
+            outcome.experiment.title,
+            outcome.experiment.paper_data,
+            "; ".join(f"{data['name']}, {data['n']:,} × {data['d']:,}" for data in outcome.results["data"]),
         )
-        for name, result in results.items()
+        for outcome in outcomes
     ]
-    return Table("What the experiments were done with (the paper: Tab. 1).", ("experiment", "paper", "ours"), rows)
+    return Table(("experiment", "paper (Tab. 1)", "ours"), rows)
 
 
-def _last_values(result: Result) -> Table:
-    runs, passes, data = Runs(result), result["settings"]["passes"], result["data"][0]
-    rows = [(method, *(spread(runs.final(method, measure)) for measure in ("E_m", "E_s"))) for method in runs.by_method]
-    return Table(
-        f"{data['name']}, n = {data['n']:,}, d = {data['d']}, k = {result['settings']['k']}, after {passes} passes "
-        f"(ours: at their end), {runs.count} seeds: median, least and largest.",
-        ("method", "E_m", "E_s"),
-        rows,
-    )
-
-
-def _entropy_tables(result: Result) -> list[Piece]:
-    table, sets = entropies(result), len(result["data"])
-    sizes = [data["n"] for data in result["data"]]
-    runs = min(row.runs for row in table.values())
-    columns = (f"{words}k={k}" for words in ("", "paper, ", "mean of runs, ") for k in KS)
-    head = ("method", *columns, "±", "sets ahead of k-means")
-
-    def row(method: str) -> tuple[str, ...]:
-        ours, printed = table[method], ENTROPY.get(method, (None,) * len(KS))
-        values = [*ours.best, *printed, *ours.mean, ours.noise]
-        ahead = str(ours.ahead_of(table["k-means"])) if "k-means" in table else "–"
-        return method, *("–" if value is None else f"{value:.3f}" for value in values), ahead
-
-    parts = (
-        ("Tab. 2a, direct k-way", [method for method in table if not method.startswith("bisecting")]),
-        ("Tab. 2b, bisecting", [method for method in table if method.startswith("bisecting")]),
-    )
-    return [
-        Table(
-            f"{name}: mean entropy over {sets} sets (paper: 15) of {min(sizes):,} to {max(sizes):,} documents, "
-            f"cosine, of {runs} seeds the run with the lowest objective; beside it the paper's, and the mean of all "
-            "runs. ±: from one seed to the next.",
-            head,
-            [row(method) for method in (*ENTROPY, RELEASED, OURS) if method in methods],
-        )
-        for name, methods in parts
+def _details(outcome: Outcome, images: list[Image]) -> list[Piece]:
+    """All claims, pictures, tables and remarks. The main picture is in the summary, its caption is here."""
+    experiment, results = outcome.experiment, outcome.results
+    rows = [(claim.where, claim.statement, claim.paper, claim.ours, claim.verdict) for claim in outcome.claims]
+    pieces: list[Piece] = [
+        Heading(_details_heading(outcome), 3),
+        Table(("where", "claim", "paper", "ours", "verdict"), rows),
     ]
-
-
-# ------------------------------------------------------------------------------------------ Markdown
-def _markdown(pieces: list[Piece], folder: Path) -> str:
-    lines = [f"# {_TITLE}", ""]
-    for piece in pieces:
-        if isinstance(piece, Heading):
-            lines += [f"## {piece.text}", ""]
-        elif isinstance(piece, Words):
-            lines += [piece.text, ""]
-        elif isinstance(piece, Image):
-            at = piece.path.relative_to(folder).as_posix()
-            lines += [f"### {piece.title}", "", f"![{piece.title}]({at})", "", piece.caption, ""]
-        else:
-            lines += [piece.caption, "", _row(piece.head), "|" + "---|" * len(piece.head)]
-            lines += [*map(_row, piece.rows), ""]
-    return "\n".join(lines)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-# ------------------------------------------------------------------------------------------ HTML
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 0 auto; padding: 1rem; }
-h1 { line-height: 1.2; } figure { margin: 1.5rem 0; } figcaption, caption { text-align: left; font-size: .9rem; }
-figure img { width: 100%; height: auto; background: white; border: 1px solid var(--line); }
-.wide { overflow-x: auto; } table { border-collapse: collapse; margin: 1rem 0; font-size: .88rem; width: 100%; }
-caption { caption-side: top; padding: .3rem 0; }
-th, td { padding: .35rem .5rem; text-align: left; vertical-align: top; }
-th { border-bottom: 2px solid var(--line); } td { border-bottom: 1px solid var(--line); }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
-.verdict { white-space: nowrap; font-weight: 600; }
-.verdict::before { content: "●"; margin-right: .35em; }
-.holds::before { color: #009e73; } .in-part::before { color: #e69f00; content: "◐"; }
-.not::before { color: #d55e00; content: "○"; } code { background: var(--soft); padding: 0 .2em; }
-@media (max-width: 40rem) {
-  table.text thead { display: none; }
-  table.text td { display: block; border: 0; padding: .1rem 0; }
-  table.text td::before { content: attr(data-name) ": "; opacity: .6; }
-  table.text tr { display: block; border-bottom: 1px solid var(--line); padding: .6rem 0; }
-}
-"""
-_CLASSES = {HOLDS: "holds", IN_PART: "in-part", NOT: "not"}
-
-
-def _html(pieces: list[Piece]) -> str:
-    body = [f"<h1>{_TITLE}</h1>"]
-    for piece in pieces:
-        if isinstance(piece, Heading):
-            body.append(f"<h2>{html.escape(piece.text)}</h2>")
-        elif isinstance(piece, Words):
-            body.append(f"<p>{_inline(piece.text)}</p>")
-        elif isinstance(piece, Image):
-            data = base64.b64encode(piece.path.read_bytes()).decode()
-            body.append(
-                f'<figure><h3>{_inline(piece.title)}</h3><img alt="{html.escape(piece.title)}" '
-                f'src="data:image/png;base64,{data}"><figcaption>{_inline(piece.caption)}</figcaption></figure>'
-            )
-        else:
-            body.append(_html_table(piece))
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{_TITLE}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>\n<body>\n'
-        + "\n".join(body)
-        + "\n</body></html>\n"
-    )
-
-
-def _html_table(table: Table) -> str:
-    """On a narrow screen the cells of a table of text stand below each other, with the names of their columns."""
-    head = "".join(f"<th>{_inline(cell)}</th>" for cell in table.head)
-    rows = "".join("<tr>" + "".join(map(_cell, row, table.head)) + "</tr>\n" for row in table.rows)
-    kind = ' class="text"' if len(table.head) <= 5 else ""
-    return (
-        f'<div class="wide"><table{kind}><caption>{_inline(table.caption)}</caption><thead><tr>{head}</tr></thead>\n'
-        f"{rows}</table></div>"
-    )
-
-
-def _cell(text: str, column: str) -> str:
-    name = f' data-name="{html.escape(column)}"'
-    if text in _CLASSES:
-        return f'<td{name}><span class="verdict {_CLASSES[text]}">{text}</span></td>'
-    kind = ' class="number"' if text.replace(".", "").isdigit() else ""
-    return f"<td{name}{kind}>{_inline(text)}</td>"
-
-
-def _inline(text: str) -> str:
-    """Escaped, with **bold**, *italics*, `code` and indices."""
-    text = html.escape(text)
-    for mark, tag in (("**", "strong"), ("`", "code"), ("*", "em")):
-        parts = text.split(mark)
-        text = "".join(part if at % 2 == 0 else f"<{tag}>{part}</{tag}>" for at, part in enumerate(parts))
-    for name in ("E_m", "E_s", "I_m", "I_s"):
-        text = text.replace(name, f"<i>{name[0]}</i><sub>{name[2]}</sub>")
-    return text
+    for image in images[:1]:
+        above = link("in the summary", _summary_heading(outcome))
+        pieces.append(Paragraph(f"**{image.title}** ({above}). {image.caption}"))
+    pieces += [*images[1:], *experiment.tables(results)]
+    if remarks := experiment.remarks(results):
+        pieces.append(Paragraph(" ".join(remarks)))
+    return pieces

@@ -1,84 +1,82 @@
-"""Results on disk: a JSON file for each experiment, written anew, whole, after each piece of work."""
+"""Results on disk: one JSON file per experiment, rewritten atomically after each unit of work."""
 
 from __future__ import annotations
 
 import json
-import os
-import platform
 import threading
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
-from ksums.io import whole_or_not_at_all
-from ksums.reproduce.experiment import Result
+from ksums.compute.machine import description
+from ksums.io import atomic_write
+
+Record = dict[str, Any]
+"""A JSON object."""
 
 _DIGITS = 8
+"""Numbers are stored with this many significant digits."""
+
+
+class Results(TypedDict):
+    """What a results file holds."""
+
+    settings: Record
+    data: list[Record]  # name, n, d and digest of each data set
+    machines: list[Record]  # every machine that computed some of the units
+    units: dict[str, Record]  # the result of each unit of work, by its name
 
 
 class Store:
     """The results of one experiment so far."""
 
-    def __init__(self, path: Path, settings: Result, data: list[Result]) -> None:
-        """Go on with the file, or begin one. Results of other settings or other data are refused."""
-        self.path, self._lock = path, threading.Lock()
-        self.head: Result = {"settings": settings, "data": data, "machines": []}
-        self.units: dict[str, Result] = {}
+    def __init__(self, path: Path, settings: Record, data: list[Record]) -> None:
+        """Open an existing results file, or start a new one. Results for other settings or data are refused."""
+        self._path, self._lock = path, threading.Lock()
+        self._results = Results(settings=settings, data=data, machines=[], units={})
         if path.exists():
-            kept = read(path)
-            if kept["settings"] != settings or kept["data"] != data:
+            stored = read_results(path)
+            if stored["settings"] != settings or stored["data"] != data:
                 raise ValueError(
-                    f"{path} holds results of other settings or other data: {kept['settings']}, "
-                    f"{[part['name'] for part in kept['data']]}. Name another folder with --out, or delete the file."
+                    f"{path} holds results for other settings or other data: {stored['settings']}, "
+                    f"{[part['name'] for part in stored['data']]}. Choose another folder with --out, or delete the "
+                    "file."
                 )
-            self.head["machines"], self.units = kept["machines"], kept["units"]
+            self._results = stored
 
-    def add(self, name: str, result: Result) -> None:
-        """Keep a result; from now on it is not lost."""
+    @property
+    def units(self) -> dict[str, Record]:
+        """The results so far, by the name of the unit."""
+        return self._results["units"]
+
+    def add(self, name: str, result: Record) -> None:
+        """Add the result of a unit and write the file."""
         with self._lock:
             self.units[name] = _rounded(result)
-            if (here := machine()) not in self.head["machines"]:
-                self.head["machines"].append(here)
-            with whole_or_not_at_all(self.path, "w") as file:
-                json.dump({**self.head, "units": self.units}, file, separators=(",", ":"))
+            if (machine := description()) not in self._results["machines"]:
+                self._results["machines"].append(machine)
+            with atomic_write(self._path, "w") as file:
+                json.dump(self._results, file, separators=(",", ":"))
                 file.write("\n")
 
 
-def read(path: Path) -> Result:
-    """A file of results."""
+def results_path(out: Path, name: str) -> Path:
+    """The results file of an experiment."""
+    return out / "results" / f"{name}.json"
+
+
+def read_results(path: Path) -> Results:
+    """Read a results file."""
     try:
-        kept = json.loads(path.read_text("utf-8"))
+        stored = json.loads(path.read_text("utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} is damaged: {error}. Delete it, and its experiment is done anew.") from error
-    if not isinstance(kept, dict) or not {"settings", "data", "machines", "units"} <= set(kept):
-        raise ValueError(f"{path} is no file of results. Delete it, or name another folder with --out.")
-    return kept
-
-
-@cache
-def machine() -> Result:
-    """Machine and versions."""
-    packages = ("ksums", "numpy", "scipy", "scikit-learn", "numba")
-    return {
-        "cpu": _cpu(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        **{package: version(package) for package in packages},
-    }
-
-
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    values = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-    return f"{values.get('model name')} (family {values.get('cpu family')}, model {values.get('model')})"
+        raise ValueError(f"{path} is damaged: {error}. Delete it to run its experiment again.") from error
+    if not isinstance(stored, dict) or not Results.__required_keys__ <= set(stored):
+        raise ValueError(f"{path} is not a results file. Delete it, or choose another folder with --out.")
+    return cast(Results, stored)
 
 
 def _rounded(value: Any) -> Any:
-    """Numbers with as many digits as mean something."""
+    """A JSON value, with all its numbers rounded."""
     if isinstance(value, float):
         return float(f"{value:.{_DIGITS}g}")
     if isinstance(value, dict):

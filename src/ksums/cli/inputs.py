@@ -1,0 +1,136 @@
+"""What commands read: rows, columns and models."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from ksums.cli.messages import collect_warnings
+from ksums.compute.arrays import Matrix
+from ksums.io import Table, read_table
+from ksums.io.delimited import read_delimited
+from ksums.io.readers import SUFFIXES
+from ksums.io.table import NoSuchColumnError, joined
+from ksums.models.scaling import parts_of
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
+
+
+def read_input(
+    data: str,
+    columns: list[str] | None,
+    header: bool | None,
+    if_named: Sequence[str] | None = None,
+    width: int | None = None,
+) -> Table:
+    """Rows of a file, or of CSV text from standard input if ``data`` is ``-``."""
+    chosen = None if columns is None else parse_columns(columns)
+    if data == "-":
+        return read_delimited(None, ",", chosen, if_named=if_named, header=header)
+    return read_table(data, chosen, if_named=if_named, header=header, width=width)
+
+
+def parse_columns(texts: list[str]) -> list[int | str]:
+    """Names and numbers from texts such as ``a,b,7``; a name that contains a comma must be in quotes."""
+    columns = [column.strip() for cells in csv.reader(texts, skipinitialspace=True) for column in cells]
+    if not any(columns):
+        raise ValueError("--columns: no column is given; leave the option out to use all columns.")
+    return [int(column) if column.isdecimal() else column for column in columns]
+
+
+def load_model_and_rows(model: str, data: str, columns: list[str] | None, header: bool | None) -> tuple[Any, Table]:
+    """A model, and the columns of a file that it was fitted to, in the same order."""
+    from ksums import load
+
+    try:
+        fitted = load(model)
+    except ValueError as error:
+        if Path(model).suffix.lower() in SUFFIXES:
+            raise ValueError(f"{model} is not a ksums model; give the model first, then the data.") from error
+        raise
+    known = getattr(fitted, "feature_names_in_", None)
+    known = None if known is None else known.tolist()
+    numbers = getattr(parts_of(fitted)[1], "column_numbers_", None)
+    if columns is None and numbers is not None:
+        table = _read_columns_by_number(data, header, numbers)
+    else:
+        table = read_input(data, columns, header, known, fitted.n_features_in_)
+    width, needed = table.X.shape[1], int(fitted.n_features_in_)
+    if known is not None and table.columns is not None and table.columns != known:
+        raise ValueError(
+            f"--columns: the model was fitted to {','.join(known)}, in this order; got {','.join(table.columns)}."
+        )
+    if width != needed:
+        names = "" if known is None else f": {joined(known)}"
+        raise ValueError(f"{data} has {width} columns; the model needs {needed}{names}.")
+    if known is not None and table.columns is None:
+        warnings.warn(
+            f"{data} has no column names; its columns are read as {joined(known)}, in this order.", stacklevel=2
+        )
+    return fitted, table
+
+
+def _read_columns_by_number(data: str, header: bool | None, numbers: np.ndarray) -> Table:
+    """The columns that a model was fitted to; if the file does not have them, all columns."""
+    texts = [str(number) for number in numbers]
+    try:
+        return read_input(data, texts, header)
+    except NoSuchColumnError:
+        if data == "-":
+            raise
+        warnings.warn(
+            f"{data} does not have the columns {joined(texts)} that the model was fitted to; all its columns are used.",
+            stacklevel=3,
+        )
+        return read_input(data, None, header)
+
+
+def remember_columns(estimator: Any, scaler: Any, names: list[str] | None, numbers: list[int] | None) -> None:
+    """Store the columns of the fit in the model: their names if they have any, otherwise the chosen numbers."""
+    if names is not None and len(set(names)) == len(names):
+        (estimator if scaler is None else scaler).feature_names_in_ = np.array(names, object)
+    elif names is None and numbers is not None:
+        estimator.column_numbers_ = np.array(numbers, np.int64)
+
+
+def check_name(option: str, name: str, known: Iterable[str]) -> None:
+    """Refuse an unknown name, and suggest a similar one."""
+    names = list(known)
+    if name in names:
+        return
+    by_lower_case = {other.lower(): other for other in names}
+    similar = get_close_matches(name.lower(), by_lower_case, 1, 0.5)
+    suggestion = f" Did you mean {by_lower_case[similar[0]]!r}?" if similar else ""
+    raise ValueError(f"{option}: unknown name {name!r}.{suggestion} The names are {', '.join(names)}.")
+
+
+def scale_columns(X: Matrix, wanted: bool) -> tuple[Matrix, StandardScaler | None]:
+    """X with columns of mean 0 and standard deviation 1, if wanted, and the scaler.
+
+    Sparse columns keep their mean, because subtracting it would fill in their zeros.
+    """
+    if not wanted:
+        return X, None
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler(with_mean=not sparse.issparse(X))
+    return scaler.fit_transform(X), scaler
+
+
+def read_scaled_rows(
+    data: str, columns: list[str] | None, header: bool | None, scale: bool, *, show_warnings: bool
+) -> Matrix:
+    """Rows of a file, with scaled columns if ``scale``."""
+    with collect_warnings(silent=not show_warnings) as warned:
+        X, _ = scale_columns(read_input(data, columns, header).X, scale)
+    if show_warnings:
+        warned.show()
+    return X

@@ -1,0 +1,1 @@
+"""What every computation needs and no algorithm: compiling, threads, vectors, random numbers, blocks of rows."""

@@ -1,0 +1,285 @@
+"""What all estimators that fit labels to data share: the frame of ``fit``, the attributes, ``predict`` and the like."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ksums.checking import data as checking
+from ksums.checking.parameters import check_parameters
+from ksums.compute.arrays import Matrix, arithmetic_of, blocks
+from ksums.compute.compat import callback_context
+from ksums.compute.machine import free_memory
+from ksums.compute.threads import computing
+from ksums.estimators.callbacks import Listening, check_callbacks
+from ksums.estimators.interruption import FitInterrupted
+from ksums.method.data.centres import prepare_with_centres
+from ksums.method.data.measures import ClusterMeasures, distinct_clusters, measure_clusters
+from ksums.method.data.norms import unit_rows
+from ksums.method.data.rows import Rows, prepare
+from ksums.method.data.sums import sq_distances_to_own
+from ksums.method.fitting.budget import Budget
+from ksums.method.fitting.records import passes_of
+from ksums.method.fitting.run import Job
+from ksums.method.nearest.centres import nearest_centres
+from ksums.method.state.limits import limits_for
+from ksums.models.files import write
+from ksums.models.registry import register
+from ksums.planning.plan import Plan, TreePlan
+from ksums.planning.shape import Shape
+
+_BLOCK = 4096
+"""Rows that ``score`` reads at a time."""
+
+
+class Prepared(NamedTuple):
+    """Checked data with the plan of its fit."""
+
+    X: Matrix
+    weights: np.ndarray | None
+    rows: Rows
+    init: Any  # a name, labels or centres
+    plan: Plan | TreePlan
+
+
+class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """What a model with ``cluster_centers_`` can do."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        register(cls)
+
+    def predict(self, X):
+        """Index of the nearest centre (under cosine: of the centre of nearest direction) for each row.
+
+        On the training rows this may differ from ``labels_`` for a few samples on a border.
+        """
+        X = self._check_new(X)
+        with computing(self.n_threads):
+            return self._nearest(X, np.arange(X.shape[0]), self.cluster_centers_)
+
+    def _nearest(self, X: Matrix, ids: np.ndarray, centres: np.ndarray) -> np.ndarray:
+        rows, placed = prepare_with_centres(X, centres, self.metric)
+        return nearest_centres(rows, ids, placed)
+
+    def transform(self, X):
+        """Distances (n, k) to the centres: Euclidean, or one minus the cosine."""
+        return self._distances(self._check_new(X), self.cluster_centers_)
+
+    def _distances(self, X: Matrix, centres: np.ndarray) -> np.ndarray:
+        rows, placed = prepare_with_centres(X, centres, self.metric)
+        distances = np.empty((X.shape[0], len(centres)), arithmetic_of(X))
+        of = cosine_distances if self.metric == "cosine" else euclidean_distances
+        for ids in rows.blocks_of(rows.active):
+            distances[ids] = of(rows.read(ids), placed.vectors.astype(rows.dtype))
+        distances /= rows.scales[0]
+        return distances
+
+    def score(self, X, y=None, sample_weight=None):
+        """Minus the sum of squared distances of the rows to their nearest centres: higher is better."""
+        X = self._check_new(X)
+        weights = checking.check_weights(self, sample_weight, X.shape[0])
+        with computing(self.n_threads):
+            labels = self._nearest(X, np.arange(X.shape[0]), self.cluster_centers_)
+        centres, total = self.cluster_centers_.astype(np.float64), 0.0
+        for part in blocks(X.shape[0], _BLOCK):
+            block = unit_rows(X[part]) if self.metric == "cosine" else X[part].astype(np.float64)
+            distances = sq_distances_to_own(block, centres, labels[part])
+            total += float(distances.sum() if weights is None else distances @ weights[part])
+        return -total
+
+    def save(self, path):
+        """Write the fitted model to a file; :func:`ksums.load` reads it.
+
+        Arrays are stored in the safetensors format, everything else in its header as JSON: parameters (without
+        callbacks and random generators), measures, the records of the passes, and a fingerprint of the data. The file
+        is written completely or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        check_is_fitted(self)
+        write(path, self)
+
+    def _check_new(self, X) -> Matrix:
+        check_is_fitted(self)
+        return checking.check_rows(self, X, reset=False)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class Clusterer(CallbackSupportMixin, CentreModel):
+    """A model fitted to all of the data, pass by pass. A subclass has parameters, a plan and a method."""
+
+    _method: ClassVar[Any]
+    """Does what a plan says: ``fitting.fit.fit`` or ``trees.bisecting.grow``, as a static method."""
+
+    def _plan(self, shape: Shape, init: Any) -> Plan | TreePlan:
+        """The plan for data of this shape."""
+        raise NotImplementedError
+
+    def _check(self, X: Matrix, weights: np.ndarray | None) -> str | np.ndarray:
+        """Refuse parameters that do not suit the data; returns the start, checked."""
+        return getattr(self, "init", "random-labels")
+
+    # ---------------------------------------------------------------------------------------- fitting
+    @with_callbacks
+    def fit(self, X, y=None, sample_weight=None):
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or CSR array of shape (n, d)
+            C-ordered NumPy arrays of float32 and float64 are used without a copy; uint8, int8, int16, uint16, float16
+            and bool are converted to float32 a few rows at a time, also from a memory map. pandas and polars data
+            frames, PyArrow tables and CPU tensors are accepted.
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+            A row of weight w counts as w rows that move together; a row of weight 0 only gets a label.
+
+        Returns
+        -------
+        self
+        """
+        started = time.perf_counter()
+        check_parameters(self)
+        protocol, functions = check_callbacks(type(self).__name__, self.callbacks)
+        X, weights, rows, init, plan = self._prepare(X, sample_weight)
+        self._warn_of_zero_rows(rows)
+
+        def attributes_of(run: Any) -> dict[str, Any]:
+            return self._attributes_of(X, weights, run, plan)
+
+        context = callback_context(self, protocol, plan.runs if plan.runs > 1 else plan.most_records)
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        with (
+            computing(self.n_threads),
+            Listening(self, context, data, functions, attributes_of, plan) as listener,
+        ):
+            job = Job(
+                rows,
+                plan,
+                listener,
+                Budget.of(plan.seconds, plan.runs, started),
+                init if isinstance(init, np.ndarray) else None,
+                limits_for(getattr(self, "size_min", None), getattr(self, "size_max", None), rows, plan.k),
+            )
+            run = self._method(job, self._seeds(plan.runs))
+        self.__dict__.update(attributes_of(run))
+        self._warn_of_the_end(run, X)
+        return self
+
+    def plan_for(self, X, sample_weight=None):
+        """What ``fit`` would do with these rows, without fitting: the ``plan_`` of the model.
+
+        Parameters
+        ----------
+        X : array-like or CSR array of shape (n, d)
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        Plan
+            A frozen record. Printed, it is a few lines of text; its ``summary`` is one line.
+        """
+        asked = clone(self)  # nothing of the data is remembered
+        check_parameters(asked)
+        return asked._prepare(X, sample_weight).plan
+
+    def _prepare(self, X: Any, sample_weight: Any) -> Prepared:
+        """Check the data, and plan."""
+        X = checking.check_rows(self, X, reset=True)
+        n, k = X.shape[0], int(self.n_clusters)
+        checking.check_enough_rows(self, n, n, k)
+        weights = checking.check_weights(self, sample_weight, n)
+        init = self._check(X, weights)
+        with computing(self.n_threads) as threads:
+            rows = prepare(X, self.metric, weights)
+        checking.check_enough_rows(self, n, len(rows.active), k)
+        if self.metric == "cosine":
+            checking.check_directions(self, _zero_rows(rows))
+        limited = any(getattr(self, limit, None) is not None for limit in ("size_min", "size_max"))
+        shape = Shape(
+            len(rows.active),
+            rows.d,
+            k,
+            rows.dtype.name,
+            rows.is_sparse,
+            weights is not None,
+            limited,
+            free_memory(),
+            threads,
+        )
+        return Prepared(X, weights, rows, init, self._plan(shape, init))
+
+    def _seeds(self, count: int) -> list[int]:
+        if isinstance(self.random_state, np.random.Generator):
+            return self.random_state.integers(2**31, size=count).tolist()
+        return check_random_state(self.random_state).randint(2**31 - 1, size=count).tolist()
+
+    def _attributes_of(self, X: Matrix, weights: np.ndarray | None, run: Any, plan: Plan | TreePlan) -> dict[str, Any]:
+        """Fitted attributes, computed from the data and the labels."""
+        k, labels = run.k, run.labels.copy()
+        measures = measure_clusters(X, labels, k, self.metric, weights)
+        centres = measures.centres.astype(arithmetic_of(X))
+        if weights is not None and (idle := np.flatnonzero(weights == 0)).size:
+            labels[idle] = self._nearest(X, idle, centres)
+        return {
+            "labels_": labels,
+            "cluster_centers_": centres,
+            "composites_": measures.composites,
+            "sizes_": measures.sizes if weights is not None else measures.sizes.astype(np.int64),
+            "distortion_": measures.distortion,
+            "pairwise_": measures.pairwise,
+            "inertia_": float(measures.squares.sum()),
+            "objective_": measures.objective(plan.rule.objective),
+            "n_iter_": passes_of(run.records),
+            "converged_": run.converged,
+            "history_": list(run.records),
+            "plan_": plan,
+            "_n_features_out": k,
+            **self._more_attributes_of(run, measures, plan),
+        }
+
+    def _more_attributes_of(self, run: Any, measures: ClusterMeasures, plan: Any) -> dict[str, Any]:
+        return {}
+
+    # ---------------------------------------------------------------------------------------- warnings
+    def _warn_of_zero_rows(self, rows: Rows) -> None:
+        if self.metric == "cosine":
+            checking.warn_of_zero_rows(_zero_rows(rows))
+
+    def _warn_of_the_end(self, run: Any, X: Matrix) -> None:
+        if run.interrupted:
+            warnings.warn(self._interrupted(run), FitInterrupted, stacklevel=4)
+        distinct = distinct_clusters(X, self.labels_, self.metric, self.distortion_)
+        if distinct < run.k:
+            warnings.warn(
+                f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
+                "Possibly due to duplicate points in X: some clusters hold copies of the same row.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _interrupted(self, run: Any) -> str:
+        passes = passes_of(run.records)
+        return f"The fit was interrupted after {passes} passes; the model holds the best labels found so far."
+
+
+def _zero_rows(rows: Rows) -> np.ndarray:
+    """Rows without a direction."""
+    return np.flatnonzero(rows.sq_norms == 0)

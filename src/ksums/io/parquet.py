@@ -1,0 +1,88 @@
+"""Tables in the parquet format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ksums.io.table import Table, column_positions
+
+
+def read_parquet(
+    path: Path, columns: Sequence[int | str] | None = None, if_named: Sequence[str] | None = None
+) -> Table:
+    """Numbers (n, d) of a parquet file; a column of lists of equal length becomes several columns."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ImportError(f"{path}: reading parquet files requires pyarrow: pip install pyarrow.") from error
+    try:
+        with parquet.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            index = _pandas_index(schema.metadata)
+            names = [name for name in schema.names if name not in index]
+            if len(set(names)) < len(names):
+                repeated = next(name for name in names if names.count(name) > 1)
+                raise ValueError(f"{path} has {names.count(repeated)} columns called {repeated!r}; rename them.")
+            if columns is None and if_named is not None:  # v[0], v[1], … come from the column v of lists
+                columns = list(dict.fromkeys(c if c in names else c.rpartition("[")[0] or c for c in if_named))
+            chosen = names
+            if columns is not None:
+                chosen = [names[at] for at in column_positions(str(path), columns, names, len(names))]
+            table = file.read(columns=chosen)
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{path} is truncated, or not a parquet file: {error}.") from error
+    words = [f"{name} ({table.schema.field(name).type})" for name in chosen if not _is_numeric(table.schema, name)]
+    if words:
+        raise ValueError(
+            f"{path}: columns must be numeric; {', '.join(words)} is not. Choose the numeric columns by name."
+        )
+    parts, found = [], []
+    for name in chosen:
+        values = _values(path, name, table.column(name))
+        parts.append(values)
+        found += [name] if values.shape[1] == 1 else [f"{name}[{at}]" for at in range(values.shape[1])]
+    return Table(np.ascontiguousarray(np.concatenate(parts, axis=1)), found)
+
+
+def _pandas_index(metadata: dict[bytes, bytes] | None) -> set[str]:
+    """Columns in which pandas stored the index of a data frame."""
+    if not metadata or b"pandas" not in metadata:
+        return set()
+    columns = json.loads(metadata[b"pandas"]).get("index_columns", [])
+    return {name for name in columns if isinstance(name, str)}
+
+
+def _is_numeric(schema: Any, name: str) -> bool:
+    from pyarrow import types
+
+    kind = schema.field(name).type
+    if _is_list(kind):
+        kind = kind.value_type
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+
+
+def _is_list(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+
+
+def _values(path: Path, name: str, column: Any) -> np.ndarray:
+    """(n, 1), or (n, length) for lists; float32 if it represents every value of the column's type exactly."""
+    count = len(column)
+    if _is_list(column.type):
+        lengths = {None if item is None else len(item) for item in column}
+        if len(lengths) != 1 or None in lengths:
+            raise ValueError(
+                f"{path}: the lists in column {name!r} must all have the same length, and none may be missing."
+            )
+        column = column.combine_chunks().flatten()
+    values = column.to_numpy(zero_copy_only=False) if hasattr(column, "flatten") else column.to_numpy()
+    small = values.dtype.itemsize <= 2 or values.dtype == np.float32
+    return values.astype(np.float32 if small else np.float64).reshape(count, -1)

@@ -1,0 +1,1 @@
+"""The data as the method reads it, and sums over it."""

@@ -1,0 +1,85 @@
+"""Measures of a clustering from the data and the labels alone, in float64: never from running sums."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ksums.compute.arrays import Matrix, as_dense, blocks
+from ksums.compute.threads import in_order
+from ksums.method.data.norms import unit_rows
+from ksums.method.data.sums import add_by_cluster, sq_distances_to_own
+from ksums.rules.objectives import within_from_squares
+
+_NUMBERS = 1 << 18
+"""Dense rows are converted to float64 in blocks of this many numbers."""
+_SPARSE_BLOCK = 4096
+"""Sparse rows are read this many at a time."""
+
+
+class ClusterMeasures(NamedTuple):
+    """Sums over the clusters, in the space of the data."""
+
+    sizes: np.ndarray  # (k,)    n_r
+    composites: np.ndarray  # (k, d)  D_r, an array also for sparse data
+    squares: np.ndarray  # (k,)    Σ w |x − C_r|²
+
+    def objective(self, name: str) -> float:
+        """An objective of ``rules.objectives``. Cosine distances are right for rows of unit length (or zero)."""
+        if name == "cosine_distance":
+            return float(1.0 - np.linalg.norm(self.composites, axis=1).sum() / self.sizes.sum())
+        return float(within_from_squares(name, self.sizes, self.squares).sum() / self.sizes.sum())
+
+    @property
+    def distortion(self) -> float:
+        """E_m."""
+        return self.objective("distortion")
+
+    @property
+    def pairwise(self) -> float:
+        """E_s."""
+        return self.objective("pairwise")
+
+    @property
+    def centres(self) -> np.ndarray:
+        """C_r; zero for a cluster without weight."""
+        occupied = np.where(self.sizes > 0, self.sizes, 1.0)
+        return self.composites / occupied[:, None]
+
+
+def measure_clusters(
+    X: Matrix, labels: np.ndarray, k: int, metric: str = "l2", weights: np.ndarray | None = None
+) -> ClusterMeasures:
+    """Sizes, composites and sums of squares of labels 0 … k−1, reading checked data block by block."""
+    n, d = X.shape
+    parts = list(blocks(n, max(1, _NUMBERS // max(1, d)) if not sparse.issparse(X) else _SPARSE_BLOCK))
+
+    def read(part: slice) -> tuple[slice, Matrix]:
+        return part, unit_rows(X[part]) if metric == "cosine" else X[part]
+
+    def measure(part: slice) -> np.ndarray:
+        block = read(part)[1]
+        return sq_distances_to_own(block, centres, labels[part]) * (1.0 if weights is None else weights[part])
+
+    sizes = np.bincount(labels, weights, minlength=k).astype(np.float64)
+    measures = ClusterMeasures(sizes, np.zeros((k, d)), np.zeros(k))
+    for part, block in in_order(read, parts):
+        own_weights = np.ones(block.shape[0]) if weights is None else weights[part]
+        add_by_cluster(block, labels[part], own_weights, measures.composites)
+    centres = measures.centres
+    distances = np.concatenate(list(in_order(measure, parts)))
+    measures.squares[:] = np.bincount(labels, distances, minlength=k)
+    return measures
+
+
+def distinct_clusters(X: Matrix, labels: np.ndarray, metric: str, distortion: float) -> int:
+    """Number of clusters that differ. Two clusters can only be copies of each other if each holds equal rows."""
+    names, first = np.unique(labels, return_index=True)
+    members = as_dense(X[first].astype(np.float64))
+    if metric == "cosine":
+        members = unit_rows(members).round(12)
+    if distortion > 1e-12 * np.square(members).sum(axis=1).max():
+        return len(names)
+    return len(np.unique(members, axis=0))

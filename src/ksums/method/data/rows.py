@@ -1,0 +1,221 @@
+"""The data as the method reads it: a few rows at a time, ready for arithmetic, never a copy of the whole.
+
+Prepared rows are float32 or float64, and
+
+* for l2, dense: shifted by the mean, because the expansion x·x − 2x·D/n + D·D/n² loses digits on data far from the
+  origin, and scaled by a power of two, so that squares neither overflow nor vanish. Both leave the labels as they are;
+  the power of two does not change a single bit.
+* for cosine: scaled to unit length.
+
+A row is *active* if it has a weight and, under cosine, a direction. Rows that are not active are never visited, change
+no cluster, and get a label at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ksums.compute.arrays import Matrix, arithmetic_of, blocks
+from ksums.compute.threads import in_order
+from ksums.method.data import norms
+
+_BLOCK_BYTES = 1 << 20
+"""Rows are read in blocks of this size, which stays in the second-level cache."""
+_SPARSE_BLOCK = 4096
+"""Sparse rows are read this many at a time: their size is not known before they are read."""
+_GATHERED_BYTES = 16 << 20
+"""A subset of the rows up to this size is read once and kept."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """``X`` with what turns its rows into prepared rows."""
+
+    X: Matrix  # (n, d)
+    dtype: np.dtype  # float32 or float64: the arithmetic of the compiled engines
+    shift: np.ndarray | None  # (d,)  subtracted from each row
+    scales: np.ndarray  # (1,) or (n,)  each row is multiplied by this afterwards
+    weights: np.ndarray | None  # (n,)  float64; None: all are 1
+    sq_norms: np.ndarray  # (n,)  float64, of the prepared rows
+    active: np.ndarray  # the active rows, in order
+    ids: np.ndarray | None = None  # which rows of X these are; None: all of them
+    cosine: bool = False  # whether only the directions of the rows count, so that they have unit length
+
+    @property
+    def n(self) -> int:
+        return self.X.shape[0] if self.ids is None else len(self.ids)
+
+    @property
+    def d(self) -> int:
+        return self.X.shape[1]
+
+    @cached_property
+    def is_sparse(self) -> bool:
+        return sparse.issparse(self.X)
+
+    @property
+    def sq_unit(self) -> float:
+        """A squared distance of 1 between prepared rows, in the units of the data."""
+        return 1.0 if self.cosine else float(self.scales[0]) ** -2.0
+
+    @property
+    def heaviest(self) -> float:
+        """The largest weight of a row."""
+        return 1.0 if self.weights is None else float(self.weights.max())
+
+    def weights_of(self, ids: np.ndarray) -> np.ndarray:
+        return np.ones(len(ids)) if self.weights is None else self.weights[ids]
+
+    def block_length(self) -> int:
+        """Dense rows that are read at once."""
+        return max(1, _BLOCK_BYTES // (max(self.d, 1) * self.dtype.itemsize))
+
+    def blocks_of(self, ids: np.ndarray, columns: int = 0) -> Iterator[np.ndarray]:
+        """The ids in parts short enough to read at once, and to hold ``columns`` float64 numbers for each row."""
+        length = self.block_length() if not self.is_sparse else _SPARSE_BLOCK
+        if columns:
+            length = max(1, min(length, _BLOCK_BYTES // columns))
+        for part in blocks(len(ids), length):
+            yield ids[part]
+
+    def read(self, ids: np.ndarray, dtype=None, out: np.ndarray | None = None) -> Matrix:
+        """Prepared rows: an array (``out``, if given), or a CSR array for sparse data."""
+        dtype = self.dtype if dtype is None else np.dtype(dtype)
+        by_row = len(self.scales) > 1
+        if self.ids is not None:
+            ids = self.ids[ids]
+        scales = (self.scales[ids] if by_row else self.scales).astype(dtype)
+        if self.is_sparse:
+            block = self.X[ids].astype(dtype)
+            block.data *= np.repeat(scales, np.diff(block.indptr)) if by_row else scales
+            return block
+        if out is None:
+            out = np.empty((len(ids), self.d), dtype)
+        if self.X.dtype == dtype:
+            np.take(self.X, ids, axis=0, out=out, mode="clip")  # with mode="raise" NumPy would buffer the output
+        else:
+            out[...] = self.X[ids]
+        if self.shift is not None:
+            out -= self.shift.astype(dtype, copy=False)
+        if by_row:
+            out *= scales[:, None]
+        elif scales[0] != 1:
+            out *= scales[0]
+        return out
+
+
+def plain_rows(points: np.ndarray) -> Rows:
+    """The rows of a dense array as they are, without their norms."""
+    return Rows(points, points.dtype, None, np.ones(1), None, np.empty(0), np.arange(len(points)))
+
+
+def prepare(X: Matrix, metric: str, weights: np.ndarray | None = None) -> Rows:
+    """Read the data two or three times and decide how its rows are prepared. ``X`` is finite."""
+    n = X.shape[0]
+    dtype, everything = arithmetic_of(X), np.arange(n)
+    unprepared = Rows(X, dtype, None, np.ones(1), weights, np.empty(0), everything)
+    weighty = everything if weights is None else np.flatnonzero(weights > 0)
+    if metric == "cosine":
+        lengths = _lengths(unprepared)
+        # A shorter row would need a scale outside the range of the arithmetic: it counts as zero.
+        directed = lengths > 4 * float(np.finfo(dtype).tiny)
+        scales = np.divide(1.0, lengths, out=np.zeros(n), where=directed)
+        active, sq_norms = weighty[directed[weighty]], directed.astype(np.float64)
+        return replace(unprepared, scales=scales, sq_norms=sq_norms, active=active, cosine=True)
+    shift = None
+    if not sparse.issparse(X):
+        shift, largest = _mean_and_reach(unprepared, weighty)
+    else:
+        largest = max(largest_entry(unprepared.read(ids)) for ids in unprepared.blocks_of(weighty))
+    rows = replace(unprepared, shift=shift, scales=np.array([power_of_two_near(largest, dtype)]))
+    return replace(rows, sq_norms=sq_norms_of(rows, weighty), active=weighty)
+
+
+def subset(rows: Rows, ids: np.ndarray) -> Rows:
+    """Some of the rows as data of their own, numbered from 0; for l2, dense rows are centred again.
+
+    So a cluster far from the mean of all rows loses no digits. A small subset is read once and kept; of sparse rows,
+    only the columns that occur.
+    """
+    of_all = ids if rows.ids is None else rows.ids[ids]
+    small = _bytes_of(rows, of_all) <= _GATHERED_BYTES
+    weights, everything = None if rows.weights is None else rows.weights[ids], np.arange(len(ids))
+    own = replace(rows, ids=of_all, weights=weights, sq_norms=rows.sq_norms[ids], active=everything)
+    if rows.is_sparse:
+        if not small:
+            return own
+        block = rows.read(ids)
+        terms, columns = np.unique(block.indices, return_inverse=True)
+        block = sparse.csr_array((block.data, columns, block.indptr), shape=(len(ids), max(len(terms), 1)))
+        return replace(own, X=block, ids=None, scales=np.ones(1))
+    if rows.cosine:
+        return replace(own, X=own.read(everything), ids=None, scales=np.ones(1)) if small else own
+    uncentred = replace(own, shift=None, scales=np.ones(1))
+    if small:
+        block = uncentred.read(everything)
+        block -= block.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+        if rows.scales[0] != 1:
+            block *= rows.scales.astype(rows.dtype)
+        return replace(uncentred, X=block, ids=None, sq_norms=norms.exact_sq_norms(block))
+    sums = (uncentred.read(part).sum(axis=0, dtype=np.float64) for part in uncentred.blocks_of(everything))
+    mean = sum(sums, np.zeros(rows.d)) / len(ids)
+    own = replace(own, shift=mean.astype(rows.dtype))
+    return replace(own, sq_norms=sq_norms_of(own, everything))
+
+
+def sq_norms_of(rows: Rows, ids: np.ndarray) -> np.ndarray:
+    """(n,) x·x of these prepared rows, in float64; 0 for the others."""
+    found = np.zeros(rows.n)
+
+    def measure(part: np.ndarray) -> None:
+        found[part] = norms.exact_sq_norms(rows.read(part, np.float64 if rows.is_sparse else None))
+
+    for _ in in_order(measure, rows.blocks_of(ids)):
+        pass
+    return found
+
+
+def largest_entry(block: Matrix) -> float:
+    """The largest absolute value in a block."""
+    return float(np.abs(block.data if sparse.issparse(block) else block).max(initial=0.0))
+
+
+def power_of_two_near(largest: float, dtype: np.dtype[Any]) -> float:
+    """1 for ordinary magnitudes, else the power of two that scales them to about 1, as far as the type can hold it."""
+    if largest == 0.0 or 2.0**-20 < largest < 2.0**20:
+        return 1.0
+    most = 100 if dtype == np.float32 else 900
+    return float(2.0 ** np.clip(-np.frexp(largest)[1], -most, most))
+
+
+def _mean_and_reach(rows: Rows, ids: np.ndarray) -> tuple[np.ndarray, float]:
+    """Mean of dense rows, in their arithmetic, and the largest distance from it along any axis."""
+
+    def measure(part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        block = rows.read(part)
+        return block.sum(axis=0, dtype=np.float64), block.min(axis=0), block.max(axis=0)
+
+    sums, least, most = zip(*in_order(measure, rows.blocks_of(ids)), strict=True)
+    mean = (np.sum(sums, axis=0) / len(ids)).astype(rows.dtype)
+    return mean, float(np.maximum(np.max(most, axis=0) - mean, mean - np.min(least, axis=0)).max(initial=0.0))
+
+
+def _lengths(rows: Rows) -> np.ndarray:
+    """|x| of all rows."""
+    found = np.empty(rows.n)
+    for ids in rows.blocks_of(np.arange(rows.n)):
+        found[ids] = norms.lengths(rows.read(ids, np.float64))
+    return found
+
+
+def _bytes_of(rows: Rows, ids: np.ndarray) -> int:
+    if not rows.is_sparse:
+        return len(ids) * rows.d * rows.dtype.itemsize
+    entries = int((rows.X.indptr[ids + 1] - rows.X.indptr[ids]).sum())
+    return entries * (rows.X.data.itemsize + rows.X.indices.itemsize)

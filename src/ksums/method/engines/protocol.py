@@ -1,0 +1,85 @@
+"""What an engine is, and the engines by name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ksums.method.data.rows import Rows
+from ksums.method.state.limits import Limits
+from ksums.method.state.state import ClusterState
+from ksums.rules.kinds import Rule
+
+
+class Engine(ABC):
+    """Moves the samples of a state, in a given order. By default an engine compares a sample with all clusters."""
+
+    def __init__(self, rows: Rows, state: ClusterState, rule: Rule, limits: Limits) -> None:
+        self.rows, self.state, self.rule, self.limits = rows, state, rule, limits
+        self.comparisons = 0
+        """Of a sample with a cluster, or of two clusters, in the last visit."""
+
+    @abstractmethod
+    def visit(self, order: np.ndarray) -> Iterator[int]:
+        """Offer each sample in turn to the clusters; yield the number of moves every now and then.
+
+        Between two yields the state is consistent, so a caller may stop there. An engine sets ``comparisons``.
+        """
+
+    def use_rule(self, rule: Rule) -> None:
+        """Continue with another rule of the same kind."""
+        self.rule = rule
+
+    def use_lists(self, length: int) -> None:
+        """Continue with lists of ``length`` nearest clusters, if the engine has lists."""
+        raise TypeError(f"{type(self).__name__} compares with all clusters and has no lists.")
+
+    def lists(self) -> np.ndarray | None:
+        """(k, L) The clusters that the samples of each cluster are offered to; None: all clusters."""
+        return None
+
+    def visiting_order(self, order: np.ndarray) -> np.ndarray:
+        """The order in which ``visit(order)`` would take the samples now."""
+        return order
+
+
+EngineMaker = Callable[..., Engine]
+"""Makes an engine of data, state, rule, limits, and options of its own."""
+
+_MAKERS: dict[str, EngineMaker] = {}
+
+
+def register_engine(name: str, make: EngineMaker) -> None:
+    """Let plans call an engine by a name."""
+    _MAKERS[name] = make
+
+
+def make_engine(name: str, rows: Rows, state: ClusterState, rule: Rule, limits: Limits, **options: Any) -> Engine:
+    """The engine of that name for a state."""
+    return _MAKERS[name](rows, state, rule, limits, **options)
+
+
+def _reference(*arguments: Any) -> Engine:
+    from ksums.method.engines.reference import ReferenceEngine
+
+    return ReferenceEngine(*arguments)
+
+
+def _exact(*arguments: Any) -> Engine:
+    from ksums.method.engines.exact import ExactEngine  # Numba is loaded by the first fit, not by the import
+
+    return ExactEngine(*arguments)
+
+
+def _neighbours(*arguments: Any, **options: Any) -> Engine:
+    from ksums.method.engines.neighbours import NeighbourEngine
+
+    return NeighbourEngine(*arguments, **options)
+
+
+register_engine("reference", _reference)
+register_engine("exact", _exact)
+register_engine("neighbors", _neighbours)

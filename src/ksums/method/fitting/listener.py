@@ -1,0 +1,33 @@
+"""Listeners: they are notified of what happens in a fit."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class Listener(Protocol):
+    """Is notified of what happens and may stop it: the last two methods return whether to stop.
+
+    ``run`` has ``records``, ``labels`` and ``k``: a ``run.Run``, or its like for trees.
+    """
+
+    def run_begins(self) -> None: ...
+    def pass_begins(self) -> None: ...
+    def pass_ends(self, run: Any) -> bool: ...
+    def run_ends(self) -> bool: ...
+
+
+class Silence:
+    """A listener that ignores everything and stops nothing."""
+
+    def run_begins(self) -> None:
+        pass
+
+    def pass_begins(self) -> None:
+        pass
+
+    def pass_ends(self, run: Any) -> bool:
+        return False
+
+    def run_ends(self) -> bool:
+        return False

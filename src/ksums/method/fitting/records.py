@@ -1,0 +1,51 @@
+"""What a pass leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PassRecord:
+    """One pass over all samples, or a part of the merge–split search.
+
+    Measures come from the running sums, in float64, of the active rows. Rows of weight 0, and rows of zeros under
+    cosine, are not active and do not count.
+    """
+
+    index: int
+    """1 for the first record."""
+    objective: float
+    """What the fit minimises: one of the two measures below, or, where directions are compared (``"cosine"`` with the
+    rules ``"annealed"`` and ``"paper"``; some baselines), the mean cosine distance to the cluster's centroid."""
+    distortion: float
+    """E_m after the pass."""
+    pairwise: float
+    """E_s after the pass."""
+    moves: int
+    """Samples that changed their cluster."""
+    smallest: float
+    """Size of the smallest cluster."""
+    largest: float
+    """Size of the largest cluster."""
+    seconds: float
+    """Wall-clock time from the start of the run, seeding included, to the end of the pass."""
+    comparisons: int = 0
+    """How often a sample was compared with a cluster (and, where there are lists of nearest clusters, a cluster with
+    another one to make them)."""
+    stage: str = "pass"
+    """``"annealing"``: a pass with relaxation above 1. ``"pass"``: any other. ``"merge-split"``: trials of the search
+    for a better optimum, which leaves at most ten records. ``"polish"``: the last check of all clusters."""
+    relaxation: float = 1.0
+    """p of an annealing pass."""
+    trials: int = 0
+    """Merge–split trials made: one cluster dissolved, another one split."""
+    kept: int = 0
+    """Trials that were not undone."""
+    gain: float = 0.0
+    """Fall of the objective in these trials."""
+
+
+def passes_of(records: list[PassRecord]) -> int:
+    """How many of the records are passes."""
+    return sum(record.stage != "merge-split" for record in records)

@@ -1,0 +1,293 @@
+"""One run under way: first labels, then annealing, search and passes as planned; it keeps the best it finds."""
+
+from __future__ import annotations
+
+import time
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from ksums.method.data.centres import centres_of
+from ksums.method.data.rows import Rows
+from ksums.method.engines.protocol import Engine, make_engine
+from ksums.method.fitting.budget import Budget
+from ksums.method.fitting.exchange import exchange_pass
+from ksums.method.fitting.listener import Listener
+from ksums.method.fitting.records import PassRecord, passes_of
+from ksums.method.fitting.schedule import schedule_for
+from ksums.method.fitting.stopping import Best, has_settled
+from ksums.method.nearest.centres import nearest_centres
+from ksums.method.starts.first_labels import StartTask, fill_empty, first_labels
+from ksums.method.state import invariants
+from ksums.method.state.limits import Limits, no_limits
+from ksums.method.state.state import build_state, renew_sq_composites
+from ksums.planning.plan import Plan, TreePlan
+from ksums.rules.annealing import relaxations, relaxed
+from ksums.rules.kinds import Rule
+from ksums.rules.objectives import objective_value
+
+_DRIFTED = 1e-5
+"""A search that believes to be lower than its labels are, by this share, has drifted by rounding and ends."""
+_QUIET = 0.01
+"""With neighbour lists, exchanges cost more than a pass: they wait until no more than this share of the rows moves."""
+
+
+AnyPlan = TypeVar("AnyPlan", bound=Plan | TreePlan)
+
+
+class Job(NamedTuple, Generic[AnyPlan]):
+    """What a fit needs besides random numbers."""
+
+    rows: Rows
+    plan: AnyPlan
+    listener: Listener
+    budget: Budget = Budget()
+    given: np.ndarray | None = None  # labels or centres of the user
+    limits: Limits | None = None
+
+
+class Run:
+    """One run from one start."""
+
+    def __init__(self, job: Job[Plan], rng: np.random.Generator) -> None:
+        self.started = time.perf_counter()
+        self.job, self.rows, self.plan, self.rng = job, job.rows, job.plan, rng
+        self.records: list[PassRecord] = []
+        self.converged = self.interrupted = self.stopped = False
+        self.schedule, self.best = schedule_for(job.plan, job.budget, self.started), Best()
+        self.limits = job.limits or no_limits(self.k)
+        deadline = job.budget.end_of_run(self.started)
+        task = StartTask(self.k, self.plan.rule, rng, job.given, job.limits, deadline)
+        self.state = build_state(self.rows, first_labels(self.plan.start, self.rows, task), self.k)
+        self._engine: Engine | None = None  # for the present state; made when it is needed
+        self._settling_from = 0  # the record with which the present exact passes began
+        self._last = self._objective()  # of the record before
+        self.best.update(self._last, self.state.labels, steady=self.plan.rule.steady and self.plan.annealing is None)
+
+    @property
+    def k(self) -> int:
+        return self.plan.k
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The best labels so far."""
+        return self.state.labels if self.best.labels is None else self.best.labels
+
+    def go(self) -> Run:
+        """Algorithm 1, pass after pass, until a stop rule holds; annealing and search come first where planned.
+
+        Interrupted by Ctrl-C, it returns with what it has.
+        """
+        plan = self.plan
+        try:
+            for work in plan.rounds:
+                if plan.annealing is not None:
+                    self.anneal(work.annealing)
+                if plan.search is not None:
+                    self.settle(plan.search.passes_before)
+                    self.search(work.comparisons)
+            self.settle(plan.stop.max_iter)
+            if plan.polish is not None:
+                self.polish()
+        except KeyboardInterrupt:
+            self.interrupted, self.converged = True, False
+        return self
+
+    # ------------------------------------------------------------------------------------ annealing
+    def anneal(self, until: int) -> None:
+        """Passes with falling relaxation until there are ``until`` in all; then continue from the best state seen."""
+        already = sum(record.stage == "annealing" for record in self.records)
+        planned = max(0, min(until - already, self._passes_left()))
+        length, passes = self.schedule.list_length, self.schedule.annealing_passes(planned, self._time_a_pass)
+        if self._engine is not None and self.schedule.list_length not in (None, length):
+            self._engine.use_lists(self.schedule.list_length)
+        start, done = self.schedule.relaxation(passes), 0
+        self.best.labels, self.converged = self.labels.copy(), False
+        while done < passes and not self.stopped:
+            began = time.perf_counter()
+            relaxation = relaxations(start, passes)[done]
+            self.one_pass(relaxed(self.plan.rule, relaxation, self.rows.heaviest), "annealing")
+            done += 1
+            if self.records[-1].moves == 0:  # nor would any sample move at a lower relaxation
+                break
+            passes = self.schedule.annealing_passes_now(done, passes, time.perf_counter() - began)
+        if self.stopped:
+            return
+        if self.best.value < self._objective():
+            self.state, self._engine = build_state(self.rows, self.best.labels, self.k), None
+        self.best.labels = None  # from here on the last state is the best
+
+    def _time_a_pass(self) -> tuple[float, int]:
+        """Two exact passes; returns what the second one took, and how many passes are left."""
+        self.settle(1)
+        began = time.perf_counter()
+        self.settle(1)
+        return time.perf_counter() - began, self._passes_left()
+
+    # ------------------------------------------------------------------------------------ search
+    def search(self, comparisons: float) -> None:
+        """Merge–split trials, as many as the schedule allows; their result is taken if it is better."""
+        from ksums.method.search.merge_split import MergeSplit  # Numba is loaded by the first fit, not by the import
+
+        trivial = self.k in (1, len(self.rows.active)) or self.best.value <= 0
+        if self.stopped or trivial or time.perf_counter() >= self.schedule.search_end():
+            return
+        self.converged = False
+        search = MergeSplit(self.rows, self.state, self.limits, self.rng)
+        try:
+            before = search.comparisons
+            for trials, kept in self.schedule.search_parts(search, comparisons, self.job.listener.pass_begins):
+                moves = self._take(search.labels())
+                self._record(moves, "merge-split", search.comparisons - before, trials=trials, kept=kept)
+                before = search.comparisons
+                if self._told_to_stop() or search.distortion < self.best.value * (1.0 - _DRIFTED):
+                    return
+        except KeyboardInterrupt:
+            self._take(search.labels())
+            raise
+
+    def _take(self, labels: np.ndarray) -> int:
+        """Continue from these labels if they are better; returns how many rows they move."""
+        moves = int(np.count_nonzero(labels != self.state.labels))
+        if not moves:
+            return 0
+        state = build_state(self.rows, labels, self.k)
+        value = objective_value(self.plan.rule.objective, state)
+        if not value < self.best.value:
+            return 0
+        if invariants.switched_on():
+            invariants.check_state(self.rows, state, self.job.limits)
+        self.state, self._engine = state, None
+        self.best.value, self.best.labels = value, None
+        return moves
+
+    # ------------------------------------------------------------------------------------ passes
+    def settle(self, most: int) -> None:
+        """Passes of the plan's rule, until no sample moves, ``most`` are made, or another stop rule holds."""
+        self._settling_from = len(self.records)
+        while self._passes_left() > 0 and len(self.records) - self._settling_from < most:
+            if self.stopped:
+                return
+            self.one_pass(self.plan.rule, "pass")
+            if self.converged:
+                return
+
+    def one_pass(self, rule: Rule, stage: str) -> None:
+        """One pass: each sample once in random order; then, under size limits, exchanges. Leaves a record."""
+        rows, job = self.rows, self.job
+        job.listener.pass_begins()
+        engine = self._engine_for(rule)
+        order = rows.active[self.rng.permutation(len(rows.active))]
+        check = invariants.PassCheck(rows, self.state, job.limits, rule, lambda: engine.visiting_order(order))
+        moves, whole = 0, True
+        try:
+            for moved in engine.visit(order):
+                moves += moved
+                if job.budget.is_over():
+                    whole = False
+                    break
+            else:
+                renew_sq_composites(self.state)
+                check.after_visit()
+                if job.limits is not None and stage == "pass":
+                    moves += self._exchange(rule, engine, job.limits, moves)
+                    check.after_exchange()
+                    whole = not job.budget.is_over()
+        except KeyboardInterrupt:  # the labels are consistent at any time; the sums perhaps not
+            self.state = build_state(rows, self.state.labels, self.k)
+            self.interrupted = self.stopped = True
+        renew_sq_composites(self.state)
+        self._record(moves, stage, engine.comparisons, relaxation=rule.p if stage == "annealing" else 1.0)
+        if self.interrupted:
+            self.converged = False
+            return
+        self.converged = stage == "pass" and whole and (moves == 0 or self._has_settled())
+        self._told_to_stop()
+
+    def _engine_for(self, rule: Rule) -> Engine:
+        """The engine of the present state, with this rule."""
+        if self._engine is None:
+            options = dict(self.plan.engine.options)
+            if self.schedule.list_length is not None:
+                options["length"] = self.schedule.list_length
+            self._engine = make_engine(self.plan.engine.name, self.rows, self.state, rule, self.limits, **options)
+        elif self._engine.rule != rule:
+            self._engine.use_rule(rule)
+        return self._engine
+
+    def _exchange(self, rule: Rule, engine: Engine, limits: Limits, moves: int) -> int:
+        """Exchanges, after ``moves`` samples have moved by themselves; undone if interrupted in the middle."""
+        lists = engine.lists()
+        if lists is not None and moves > _QUIET * len(self.rows.active):
+            return 0
+        before = self.state.labels.copy()
+        try:
+            return exchange_pass(self.rows, self.state, rule, limits, self.job.budget.deadline, lists)
+        except KeyboardInterrupt:  # between the two moves of an exchange the limits do not hold
+            self.state.labels[:] = before
+            raise
+
+    # ------------------------------------------------------------------------------------ the last check
+    def polish(self) -> None:
+        """A last check of all clusters."""
+        if self.stopped:
+            return
+        if self.plan.polish == "pass":
+            converged = self.converged
+            self._engine = make_engine("exact", self.rows, self.state, self.plan.rule, self.limits)
+            self.one_pass(self.plan.rule, "polish")
+            self.converged = converged and not self.stopped
+            return
+        self.job.listener.pass_begins()
+        moves = self._take(self._nearest())
+        self._record(moves, "polish", comparisons=len(self.rows.active) * self.k)
+        self._told_to_stop()
+
+    def _nearest(self) -> np.ndarray:
+        """The nearest centre for each sample."""
+        labels, active = self.state.labels.copy(), self.rows.active
+        centres = centres_of(self.state.composites, self.state.sizes, self.rows.cosine)
+        labels[active] = nearest_centres(self.rows, active, centres)
+        fill_empty(labels, active, self.k, self.rng)
+        return labels
+
+    # ------------------------------------------------------------------------------------ records
+    def _objective(self) -> float:
+        return objective_value(self.plan.rule.objective, self.state)
+
+    def _passes_left(self) -> int:
+        return self.plan.stop.max_iter - passes_of(self.records)
+
+    def _has_settled(self) -> bool:
+        values = [record.objective for record in self.records[self._settling_from :]]
+        return has_settled(values, self.plan.stop.tol, self.plan.rule.patience)
+
+    def _told_to_stop(self) -> bool:
+        self.stopped = self.job.listener.pass_ends(self) or self.job.budget.is_over()
+        return self.stopped
+
+    def _record(
+        self, moves: int, stage: str, comparisons: int, relaxation: float = 1.0, trials: int = 0, kept: int = 0
+    ) -> None:
+        unit, sizes, objective = self.rows.sq_unit, self.state.sizes, self._objective()
+        gain = self._last - objective if stage == "merge-split" else 0.0
+        self._last = objective
+        self.records.append(
+            PassRecord(
+                index=len(self.records) + 1,
+                stage=stage,
+                objective=objective * unit,
+                distortion=objective_value("distortion", self.state) * unit,
+                pairwise=objective_value("pairwise", self.state) * unit,
+                moves=moves,
+                comparisons=comparisons,
+                relaxation=relaxation,
+                trials=trials,
+                kept=kept,
+                gain=gain * unit,
+                smallest=float(sizes.min()),
+                largest=float(sizes.max()),
+                seconds=time.perf_counter() - self.started,
+            )
+        )
+        self.best.update(objective, self.state.labels, steady=self.plan.rule.steady and stage != "annealing")

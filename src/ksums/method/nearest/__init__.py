@@ -1,0 +1,1 @@
+"""The nearest centres of rows, and the nearest clusters of clusters."""

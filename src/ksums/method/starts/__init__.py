@@ -1,0 +1,1 @@
+"""First labels: everything that can start a run, behind ``first_labels``."""

@@ -1,0 +1,47 @@
+"""Limits on the sizes of clusters."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ksums.method.data.rows import Rows
+
+
+class Limits(NamedTuple):
+    """Smallest and largest size allowed for each cluster, counting active rows."""
+
+    low: np.ndarray  # (k,)
+    high: np.ndarray  # (k,)
+
+
+def no_limits(k: int) -> Limits:
+    """Limits that allow any size."""
+    return Limits(np.zeros(k), np.full(k, np.inf))
+
+
+def limits_for(size_min: float | None, size_max: float | None, rows: Rows, k: int) -> Limits | None:
+    """Limits as arrays, whole numbers where sizes are; None where there are none."""
+    if size_min is None and size_max is None:
+        return None
+    low, high = 0.0 if size_min is None else size_min, np.inf if size_max is None else size_max
+    if rows.weights is None:
+        low, high = np.ceil(low), np.floor(high)
+    return Limits(np.full(k, float(low)), np.full(k, float(high)))
+
+
+def outside_limits(labels: np.ndarray, rows: Rows, k: int, limits: Limits) -> np.ndarray:
+    """Clusters that are smaller or larger than they may be."""
+    sizes = np.bincount(labels[rows.active], rows.weights_of(rows.active), minlength=k)
+    return np.flatnonzero((sizes < limits.low) | (sizes > limits.high))
+
+
+def check_limits(labels: np.ndarray, rows: Rows, k: int, limits: Limits) -> None:
+    """Raise if the first labels make a cluster smaller or larger than it may be."""
+    for r in outside_limits(labels, rows, k, limits):
+        size = rows.weights_of(rows.active)[labels[rows.active] == r].sum()
+        raise ValueError(
+            f"the first labels give cluster {r} the size {size:g}, outside size_min and size_max "
+            f"({limits.low[r]:g} … {limits.high[r]:g}); pass other labels as init, or widen the limits."
+        )

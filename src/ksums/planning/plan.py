@@ -1,0 +1,164 @@
+"""The plan of a fit: a frozen record that a person can read. ``model.plan_`` is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ksums.planning.shape import Shape
+from ksums.rules.kinds import Rule
+
+
+@dataclass(frozen=True)
+class StartPlan:
+    """Where the first labels come from."""
+
+    name: str
+    """``"random-labels"``, ``"k-means++"``, ``"random-points"``, ``"two-level"``; ``"labels"`` or ``"centres"`` if the
+    user gave them; in splits of two clusters also ``"two-seeds"`` and ``"sample"``."""
+    sample: int = 0
+    """Rows that the start is made from; 0: all rows."""
+    tries: int = 1
+    """Of how many tries on the sample the best is taken."""
+
+
+@dataclass(frozen=True)
+class EnginePlan:
+    """Which engine makes the passes."""
+
+    name: str
+    """``"exact"``, ``"neighbors"``, ``"reference"``, or the engine of a baseline."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Options of the engine: the length of the lists, the size of a batch."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """Annealing, then search."""
+
+    annealing: int
+    """Annealing passes that are done by the end of this round, counting those of the rounds before."""
+    comparisons: float
+    """Comparisons of a row with a cluster in merge–split trials; infinite: as many as there is time for."""
+
+
+@dataclass(frozen=True)
+class AnnealingPlan:
+    """How the relaxation falls."""
+
+    start: float
+    """The relaxation of the first pass of a round."""
+    passes_per_relaxation: float = 0.0
+    """The start is lowered so that the relaxation takes at least this many passes to fall by 1."""
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """Merge–split trials."""
+
+    heat: float
+    """Temperature at the start, as a share of the mean sum of squares of a cluster; 0: only downhill."""
+    records: int
+    """Records that each round of the search leaves."""
+    passes_before: int
+    """Exact passes before each round of the search."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When the passes of a run end."""
+
+    max_iter: int
+    """Most passes of a run."""
+    tol: float
+    """The run ends when its objective falls by no more than this, relatively; 0: only when no sample moves."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a flat fit will do."""
+
+    shape: Shape
+    rule: Rule
+    start: StartPlan
+    engine: EnginePlan
+    stop: Stop
+    rounds: tuple[Round, ...] = ()
+    annealing: AnnealingPlan | None = None
+    search: SearchPlan | None = None
+    polish: str | None = None
+    """``"pass"``: one pass over all clusters at the end; ``"assign"``: the nearest centre for every row."""
+    runs: int = 1
+    """Runs from different starts, of which the best is kept."""
+    seconds: float = np.inf
+    """Time limit of the whole fit."""
+    longer_lists: bool = False
+    """Whether lists become longer where there is time for it."""
+    notes: tuple[str, ...] = ()
+    """Why something is done, or not done."""
+
+    @property
+    def k(self) -> int:
+        return self.shape.k
+
+    @property
+    def most_records(self) -> int:
+        """The most records that a run can leave."""
+        search = 0 if self.search is None else self.search.records * len(self.rounds)
+        return self.stop.max_iter + search + (self.polish is not None)
+
+    @property
+    def summary(self) -> str:
+        """The plan in one line."""
+        from ksums.planning.words import summary
+
+        return summary(self)
+
+    def __repr__(self) -> str:
+        from ksums.planning.words import lines
+
+        return "\n".join(lines(self))
+
+
+@dataclass(frozen=True)
+class TreePlan:
+    """What a bisecting fit will do."""
+
+    shape: Shape
+    split: Plan
+    """The plan of each split; its start depends on the size of the cluster (``planning/trees.py``)."""
+    strategy: str
+    """Which cluster is split next: ``"loosest"`` or ``"largest"``."""
+    tries: int
+    """Tries for each split, of which the best is kept."""
+    refine: int
+    """Most flat passes after the last split."""
+    runs: int = 1
+    seconds: float = np.inf
+
+    @property
+    def rule(self) -> Rule:
+        return self.split.rule
+
+    @property
+    def k(self) -> int:
+        return self.shape.k
+
+    @property
+    def most_records(self) -> int:
+        """The most records that a fit can leave: one for each split and each flat pass."""
+        return max(1, self.k - 1) + self.refine
+
+    @property
+    def summary(self) -> str:
+        """The plan in one line."""
+        from ksums.planning.words import tree_summary
+
+        return tree_summary(self)
+
+    def __repr__(self) -> str:
+        from ksums.planning.words import tree_lines
+
+        return "\n".join(tree_lines(self))

@@ -1,0 +1,29 @@
+"""The plan of a bisecting fit, and the start of each split."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ksums.planning.plan import EnginePlan, Plan, StartPlan, Stop
+from ksums.planning.shape import Shape
+from ksums.planning.starts import start_plan
+from ksums.rules.kinds import Rule
+
+_SAMPLE = 10_000
+"""A cluster of more than 20,000 rows is first split by a sample of 10,000 of them (``benchmarks/bisecting.py``)."""
+_TRIES = 4
+"""The sample is split four times and the best split is taken, which costs less than one pass over all rows."""
+
+
+def plan_split(shape: Shape, rule: Rule, init: str, engine: EnginePlan, stop: Stop) -> Plan:
+    """The plan of every split, a fit of two clusters; ``split_start`` says what its start is for a cluster."""
+    return Plan(replace(shape, k=2, limited=False), rule, StartPlan(init), engine, stop)
+
+
+def split_start(init: str, shape: Shape, in_memory: bool) -> StartPlan:
+    """The start of one split: large clusters are split by a sample first, small ones in memory have a fast start."""
+    if init == "auto" and shape.n > 2 * _SAMPLE:
+        return StartPlan("sample", _SAMPLE, _TRIES)
+    if in_memory and init in ("auto", "k-means++"):
+        return StartPlan("two-seeds")
+    return start_plan(init, False, shape)

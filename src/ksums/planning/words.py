@@ -1,0 +1,157 @@
+"""Plans in plain English: one line for logs, a few lines for a person who asks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ksums.planning.plan import Plan, StartPlan, Stop, TreePlan
+from ksums.planning.shape import Shape
+from ksums.planning.starts import SAMPLE_PER_CELL, coarse_clusters
+from ksums.planning.timing import is_limited
+
+_STARTS = {
+    "k-means++": "k-means++ seeds",
+    "random-points": "random rows as centres",
+    "random-labels": "random labels",
+    "labels": "the given labels",
+    "centres": "the given centres",
+    "two-seeds": "two k-means++ seeds",
+}
+
+
+def summary(plan: Plan) -> str:
+    """A flat plan in one line."""
+    parts = [_start(plan.start, plan.shape)]
+    if (annealing := _annealing(plan)) is not None:
+        parts.append(annealing)
+    if plan.search is not None:
+        parts.append("merge–split search")
+    parts.append(f"then {_passes(plan)}{_until(plan.stop)}")
+    runs = f"; the best of {plan.runs} runs" if plan.runs > 1 else ""
+    limit = f"; at most {plan.seconds:g} s" if is_limited(plan.seconds) else ""
+    return ", ".join(parts) + runs + limit
+
+
+def lines(plan: Plan) -> list[str]:
+    """A flat plan in a few lines."""
+    found = [_title(plan.shape), _line("start", _start(plan.start, plan.shape))]
+    if (annealing := _annealing(plan)) is not None and plan.annealing is not None:
+        passes = annealing.replace(" annealing", "")
+        found.append(_line("annealing", f"{passes}, relaxation from {first_relaxation(plan):.3g} down to 1"))
+    if plan.search is not None:
+        found.append(_line("search", f"merge–split, {_comparisons(plan)}"))
+    found.append(_line("passes", f"{_of_passes(plan)}{_until(plan.stop)} (at most {plan.stop.max_iter} in all)"))
+    if plan.polish is not None:
+        last = "one pass over all clusters" if plan.polish == "pass" else "the nearest centre for every row"
+        found.append(_line("polish", last))
+    if plan.runs > 1:
+        found.append(_line("runs", f"{plan.runs}, of which the best is kept"))
+    if is_limited(plan.seconds):
+        found.append(_line("time", f"at most {plan.seconds:g} s, so labels depend on the machine"))
+    return found + [_line("note", note) for note in plan.notes]
+
+
+def tree_summary(plan: TreePlan) -> str:
+    """A bisecting plan in one line."""
+    refine = f", then up to {plan.refine} flat passes" if plan.refine else ""
+    return f"{max(0, plan.k - 1):,} splits of the {plan.strategy} cluster, each {_of_split(plan)}{refine}"
+
+
+def tree_lines(plan: TreePlan) -> list[str]:
+    """A bisecting plan in a few lines."""
+    found = [
+        _title(plan.shape),
+        _line("splits", f"{max(0, plan.k - 1):,}, the {plan.strategy} cluster next"),
+        _line("each split", _of_split(plan)),
+    ]
+    if plan.refine:
+        found.append(_line("passes", f"up to {plan.refine} flat passes over all clusters at the end"))
+    return found
+
+
+def first_relaxation(plan: Plan) -> float:
+    """The relaxation of the first annealing pass, if all planned passes are made."""
+    assert plan.annealing is not None
+    start, slowly = plan.annealing.start, plan.annealing.passes_per_relaxation
+    return min(start, 1.0 + plan.rounds[0].annealing / slowly) if slowly else start
+
+
+# ------------------------------------------------------------------------------------------ parts
+def _title(shape: Shape) -> str:
+    kind = "sparse rows" if shape.sparse else "rows"
+    weights = ", weighted" if shape.weighted else ""
+    clusters = "1 cluster" if shape.k == 1 else f"{shape.k:,} clusters"
+    return f"Plan for {shape.n:,} × {shape.d:,} {kind} ({shape.dtype}{weights}), {clusters}"
+
+
+def _line(name: str, text: str) -> str:
+    return f"  {name:<11}{text}"
+
+
+def _start(start: StartPlan, shape: Shape) -> str:
+    if start.name == "two-level":
+        count = coarse_clusters(shape.k)
+        sample = min(shape.n, SAMPLE_PER_CELL * count)
+        return f"two-level start ({count:,} coarse clusters of {sample:,} sampled rows, then clusters inside each)"
+    if start.name == "sample":
+        return f"the best of {start.tries} splits of {start.sample:,} sampled rows"
+    drawn = f" from {start.sample:,} sampled rows" if start.sample and start.name != "random-points" else ""
+    return _STARTS.get(start.name, start.name) + drawn
+
+
+def _annealing(plan: Plan) -> str | None:
+    passes = plan.rounds[-1].annealing if plan.rounds else 0
+    if plan.annealing is None or passes == 0:
+        return None
+    most = "up to " if is_limited(plan.seconds) else ""
+    rounds = f" in {len(plan.rounds)} rounds" if len(plan.rounds) > 1 else ""
+    return f"{most}{passes} annealing passes{rounds}"
+
+
+def _comparisons(plan: Plan) -> str:
+    if np.isinf(plan.rounds[-1].comparisons):
+        return "as many trials as there is time for"
+    total = sum(work.comparisons for work in plan.rounds)
+    rounds = f" in {len(plan.rounds)} rounds" if len(plan.rounds) > 1 else ""
+    return f"up to {_about(total)} comparisons of a row with a cluster{rounds}"
+
+
+def _about(number: float) -> str:
+    """A large number as a person says it."""
+    for name, size in (("billion", 1e9), ("million", 1e6)):
+        if number >= size:
+            return f"{number / size:.2g} {name}" if number < 100 * size else f"{number / size:,.0f} {name}"
+    return f"{round(number, -3):,.0f}"
+
+
+def _passes(plan: Plan) -> str:
+    """The passes, as part of a sentence."""
+    name = plan.engine.name
+    if name == "neighbors":
+        return f"passes that compare each row with the {_list_length(plan):,} nearest clusters"
+    if name in ("exact", "reference"):
+        return "exact passes over all rows" + (" by the slow reference engine" if name == "reference" else "")
+    options = ", ".join(f"{option}={value}" for option, value in plan.engine.options.items())
+    return f"{name} passes over all rows" + (f" ({options})" if options else "")
+
+
+def _of_passes(plan: Plan) -> str:
+    """The same after the word passes."""
+    if plan.engine.name == "neighbors":
+        return f"each row is compared with the {_list_length(plan):,} nearest clusters,"
+    return _passes(plan).replace(" passes", "", 1)
+
+
+def _list_length(plan: Plan) -> int:
+    return min(plan.engine.options["length"], plan.k)
+
+
+def _until(stop: Stop) -> str:
+    return " until nothing moves" if stop.tol == 0 else f" until the objective falls by less than {100 * stop.tol:g} %"
+
+
+def _of_split(plan: TreePlan) -> str:
+    init = plan.split.start.name
+    start = "k-means++ seeds (large clusters: a split of a sample)" if init == "auto" else _STARTS.get(init, init)
+    tries = f", the best of {plan.tries} tries" if plan.tries > 1 else ""
+    return f"from {start}, then {_passes(plan.split)}{_until(plan.split.stop)}{tries}"
