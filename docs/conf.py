@@ -1,4 +1,4 @@
-"""The documentation: guide, gallery, reference. ``make docs`` builds it, with warnings as errors."""
+"""Configuration of the documentation. ``make docs`` builds it; warnings are errors."""
 
 import logging
 import os
@@ -29,10 +29,11 @@ exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst"]
 html_theme = "furo"
 html_title = "ksums"
 html_static_path = ["_static"]
-html_extra_path = ["_extra"]  # pages about models, made by pages.py
+html_extra_path = ["_extra"]  # example reports, written by pages.py
 html_css_files = ["ksums.css"]
 html_show_sphinx = False
 html_show_copyright = False
+smartquotes_action = "qe"  # no dashes: --effort stays --effort
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -45,21 +46,32 @@ autodoc_default_options = {
     "exclude-members": "get_metadata_routing, set_fit_request, set_partial_fit_request, set_predict_request, "
     "set_score_request, set_transform_request, set_output, get_params, set_params",
 }
-autodoc_typehints = "none"  # they are in the docstrings, in words
+autodoc_typehints = "none"  # the docstrings describe types in words
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 
-nitpicky = True  # a name that leads nowhere is an error,
+nitpicky = True  # an unresolved reference is an error
 nitpick_ignore_regex = [
-    ("py:(class|obj|exc)", r"(?!ksums).*"),  # types in words,
-    ("py:.*", r"(sklearn|scipy|numpy|onnx|faiss|pandas|matplotlib)\..*"),  # and other projects
+    ("py:(class|obj|exc)", r"(?!ksums).*"),  # types described in words
+    ("py:.*", r"(sklearn|scipy|numpy|onnx|faiss|pandas|matplotlib)\..*"),  # other projects
 ]
+
+
+def _keep_colons(app, what, name, obj, options, lines):
+    """Start the docstring of an attribute with an empty word: Napoleon reads words before a colon as a type."""
+    if what in ("attribute", "property") and lines:
+        lines.insert(0, "\\ ")
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", _keep_colons, priority=400)  # before Napoleon, which has 500
+
 
 _EXAMPLES = Path(__file__).parents[1] / "examples"
 _ORDER = (
     "plot_instead_of_kmeans.py",
-    "plot_course_of_a_fit.py",
+    "plot_what_a_fit_does.py",
     "plot_how_many_clusters.py",
     "plot_two_objectives.py",
     "plot_even_clusters.py",
@@ -78,7 +90,7 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"demo\.py$",
     "within_subsection_order": ExplicitOrder([*_ORDER, "*"]),
     "abort_on_example_error": True,
-    "min_reported_time": 1e9,  # a time without quality and memory beside it says little
+    "min_reported_time": 1e9,  # times are not shown: without quality and memory they say little
     "show_memory": False,
     "download_all_examples": False,
     "show_signature": False,

@@ -1,6 +1,6 @@
-"""Cluster scikit-learn's digits with methods of the paper; print a table, draw the objective per pass and a dendrogram.
+"""Cluster scikit-learn's digits with methods of the paper: a table, the objective after each pass, and a dendrogram.
 
-Writes ``demo/report.html``, a page to look at, and ``demo/report.md`` with ``objective.png`` and ``dendrogram.png``.
+Writes ``demo/report.html`` (a page about one model) and ``demo/report.md`` (the table and the two figures).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def draw_objective(ax: Axes, X: np.ndarray) -> None:
 
 
 def draw_dendrogram(ax: Axes, X: np.ndarray, digits: np.ndarray) -> None:
-    """A tree of 20 clusters, each named by the digit most of its images show."""
+    """A tree of 20 clusters. Each is named after its most frequent digit."""
     model = BisectingKSums(20, random_state=0).fit(X)
     names = [f"{np.bincount(digits[model.labels_ == r]).argmax()}" for r in range(20)]
     plots.dendrogram(model, names=names, ax=ax)
-    ax.set(xlabel="digit that most images of the cluster show", ylabel="sum of squares within")
+    ax.set(xlabel="most frequent digit of the cluster", ylabel="within-cluster sum of squares")
     ax.set_title(f"digits, n = {X.shape[0]}, bisecting k-sums, k = 20", fontsize=10)
 
 
@@ -52,9 +52,9 @@ def main() -> None:
     OUT.mkdir(exist_ok=True)
     plots.to_file(OUT / "objective.png", lambda ax: draw_objective(ax, X))
     plots.to_file(OUT / "dendrogram.png", lambda ax: draw_dendrogram(ax, X, digits))
-    pictures = ["![objective per pass](objective.png)", "", "![dendrogram](dendrogram.png)"]
+    pictures = ["![objective after each pass](objective.png)", "", "![dendrogram](dendrogram.png)"]
     (OUT / "report.md").write_text("\n".join([f"# {title}", "", *lines, "", *pictures, ""]))
-    names = [f"row {i}, shows {digit}" for i, digit in enumerate(digits)]
+    names = [f"row {i}, digit {digit}" for i, digit in enumerate(digits)]
     pixels = [f"pixel {t // 8 + 1}, {t % 8 + 1}" for t in range(X.shape[1])]
     best = METHODS["ksums"](20, random_state=0).fit(X)
     write_report(OUT / "report.html", best, X, names=names, features=pixels, title="scikit-learn's digits")

@@ -1,9 +1,9 @@
 """
-The colours of a picture
-========================
+Reduce the colours of a picture
+===============================
 
-A picture has tens of thousands of colours; sixteen must do. The centres of a clustering of the pixels are a palette,
-and the distortion is the mean squared error of the picture. One of scikit-learn's sample photographs is used.
+This example reduces a photograph with tens of thousands of colours to sixteen. The cluster centres of the pixels are
+the palette, and the distortion is the mean squared error of the picture.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from ksums import KSums
 picture = load_sample_image("flower.jpg")[::2, ::2]
 pixels = picture.reshape(-1, 3).astype(np.float32)
 k = 16
-print(f"{len(pixels):,} pixels, {len(np.unique(pixels, axis=0)):,} colours, {k} are wanted")
+print(f"{len(pixels):,} pixels, {len(np.unique(pixels, axis=0)):,} colours, to be reduced to {k}")
 
 # %%
 
@@ -26,7 +26,7 @@ errors = {"KMeans": kmeans.inertia_ / len(pixels), "KSums": ksums.distortion_}
 
 figure, axes = plt.subplots(1, 3, figsize=(9.6, 2.7), layout="constrained")
 axes[0].imshow(picture)
-axes[0].set_title("the photograph")
+axes[0].set_title("original")
 for ax, (name, error), model in zip(axes[1:], errors.items(), (kmeans, ksums), strict=True):
     ax.imshow(model.cluster_centers_.astype(np.uint8)[model.labels_].reshape(picture.shape))
     ax.set_title(f"{name}: squared error {error:.1f}")
@@ -35,7 +35,7 @@ for ax in axes:
 plt.show()
 
 # %%
-# The palette, the most frequent colour first.
+# The palette, sorted by frequency.
 
 order = np.argsort(-ksums.sizes_)
 figure, ax = plt.subplots(figsize=(7, 0.8), layout="constrained")

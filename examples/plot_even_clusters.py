@@ -2,9 +2,9 @@
 Clusters with size limits
 =========================
 
-``size_min`` and ``size_max`` are hard limits. Where one keeps a sample from moving, it may change places with
-another, so that the result is still one that no single move, and no exchange that was tried, improves. Uses:
-districts, batches for workers, cells of an index that answer equally fast.
+``size_min`` and ``size_max`` are hard limits on the size of each cluster. Use them for districts, for batches of work,
+or for index cells that answer equally fast. If a limit prevents a sample from moving, it may swap clusters with
+another one. At the end, no single move and no swap that was tried improves the result.
 """
 
 import matplotlib.pyplot as plt
@@ -27,13 +27,13 @@ for model, name, above, below in zip((free, even), ("no limits", "160 to 175"), 
 plt.show()
 
 # %%
-# What the limits cost is in the distortion; the sizes keep to them.
+# The sizes respect the limits. The price is a higher distortion.
 
 print(np.sort(free.sizes_))
 print(np.sort(even.sizes_))
 
 # %%
-# Samples with weights: then the limits are on the sums of weights, for instance of inhabitants.
+# With sample weights, the limits apply to the sum of the weights in each cluster, here to the number of inhabitants.
 
 inhabitants = rng.integers(1, 20, len(towns))
 districts = KSums(12, size_max=1.05 * inhabitants.sum() / 12, random_state=0).fit(towns, sample_weight=inhabitants)

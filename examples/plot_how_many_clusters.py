@@ -2,14 +2,14 @@
 How many clusters?
 ==================
 
-:func:`ksums.choosing.choose_k` looks at a range of k from three sides, suggests one, and says why.
+:func:`ksums.choosing.choose_k` scores a range of k in three ways, suggests one, and gives the reason.
 
-- The *objective* always falls with k; it alone tells little.
-- The *silhouette*: how much nearer samples are to their own cluster than to the next one.
-- The *stability*: whether models of different parts of the data label the same samples alike, in all and in the weakest
-  cluster. A cluster that is there is found again; one that was cut in two at will is not.
+- *Objective*: it always falls with k, so it says little on its own.
+- *Silhouette*: how much nearer samples are to their own cluster than to the next one.
+- *Stability*: whether models of different parts of the data agree, overall and in the weakest cluster. A real cluster
+  is found again. A cluster that was cut in two arbitrarily is not.
 
-Suggested is the largest k at which every cluster is found again.
+The suggestion is the largest k for which every cluster is found again.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ from ksums import KSums, plots
 from ksums.choosing import choose_k
 
 # %%
-# Made-up data: one cluster in the middle of six, all a little blurred.
+# Generated data: one cluster in the middle of six others, with some overlap.
 
 ring = np.linspace(0, 2 * np.pi, 6, endpoint=False)
 centres = np.vstack([[0.0, 0.0], np.column_stack([np.cos(ring), np.sin(ring)]) * 6])
@@ -37,8 +37,8 @@ plots.cluster_map(X, KSums(found.k, random_state=0).fit(X), ax=right)
 plt.show()
 
 # %%
-# Real data: 178 wines of three growers, 13 chemical measurements. They are in different units, so each is scaled to
-# standard deviations first; without that the largest numbers decide alone.
+# Real data: 13 chemical measurements of 178 wines from three growers. The columns have different units, so they are
+# scaled first. Without scaling, the columns with the largest numbers would decide alone.
 
 wines = StandardScaler().fit_transform(load_wine().data)
 found = choose_k(wines, range(2, 9))

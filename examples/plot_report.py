@@ -1,10 +1,10 @@
 """
-A page about the clusters
-=========================
+An HTML report about the clusters
+=================================
 
-``write_report`` makes one HTML file that opens offline: what was run, the course of the objective, sizes, a map, and
-for each cluster what is special about it, which rows are typical and which are not. In a notebook ``show_report``
-shows it in place, as here. Point at the map; click on the head of a column or on a cluster.
+``write_report`` writes one HTML file that opens offline. It shows what was run, the objective after each pass, the
+sizes, a map, and for each cluster what distinguishes it and which rows are typical. In a notebook, ``show_report``
+shows it in place, as here. Hover over the map; click on a column header to sort, or on a cluster to see it alone.
 """
 
 from sklearn.datasets import load_iris
@@ -18,7 +18,7 @@ names = [f"{iris.target_names[species]} {number}" for number, species in enumera
 show_report(model, iris.data, names=names, features=iris.feature_names, title="Irises")
 
 # %%
-# The pictures of such a page are there one by one, too.
+# ``ksums.plots`` draws the figures of the report, and others, one by one.
 
 import matplotlib.pyplot as plt
 

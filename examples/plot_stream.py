@@ -2,8 +2,8 @@
 A stream that drifts
 ====================
 
-``SequentialKSums`` sees each sample once. With ``half_life`` old samples count less and less, so that the clusters
-follow a stream that changes; without it they are means of all that was ever seen.
+``SequentialKSums`` learns each sample once. With ``half_life``, old samples count less and less, so the clusters follow
+a stream that changes. Without it, they are the means of all samples so far.
 """
 
 import matplotlib.pyplot as plt
@@ -13,20 +13,20 @@ from ksums import SequentialKSums
 
 rng = np.random.default_rng(0)
 n = 6_000
-angle = np.linspace(0, np.pi, n)  # three sources go round a circle
+angle = np.linspace(0, np.pi, n)  # three sources move around a circle
 source = rng.integers(3, size=n)
 around = angle + 2 * np.pi / 3 * source
 stream = np.column_stack([np.cos(around), np.sin(around)]) * 5 + rng.normal(size=(n, 2)) * 0.5
 
-models = {"all that was seen": SequentialKSums(3), "half_life=60": SequentialKSums(3, half_life=60)}
+models = {"no half-life": SequentialKSums(3), "half_life=60": SequentialKSums(3, half_life=60)}
 paths = {name: [] for name in models}
-for chunk in np.split(stream, 60):  # how a stream is cut makes no difference
+for chunk in np.split(stream, 60):  # the size of the chunks makes no difference
     for name, model in models.items():
         model.partial_fit(chunk)
         paths[name].append(model.cluster_centers_.copy())
 
 # %%
-# Where the centres went: from the small mark to the large one.
+# The paths of the centres, from the dot to the star.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained", sharey=True)
 for ax, (name, path) in zip(axes, paths.items(), strict=True):
@@ -41,16 +41,16 @@ for ax, (name, path) in zip(axes, paths.items(), strict=True):
 plt.show()
 
 # %%
-# How far the three sources are from the nearest centre at the end:
+# The mean distance of the three sources from the nearest centre at the end:
 
 last = angle[-1] + 2 * np.pi / 3 * np.arange(3)
-places = np.column_stack([np.cos(last), np.sin(last)]) * 5
+sources = np.column_stack([np.cos(last), np.sin(last)]) * 5
 for name, model in models.items():
-    distances = np.linalg.norm(places[:, None] - model.cluster_centers_, axis=2).min(axis=1)
-    print(f"{name:>18}: {distances.mean():.2f}")
+    distances = np.linalg.norm(sources[:, None] - model.cluster_centers_, axis=2).min(axis=1)
+    print(f"{name:>12}: {distances.mean():.2f}")
 
 # %%
-# A sample can be taken out again: sums and sizes are then as they were before.
+# ``forget`` removes a sample. Sums and sizes are then the same as before.
 
 model = SequentialKSums(3)
 model.partial_fit(stream[:1_000])

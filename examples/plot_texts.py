@@ -1,10 +1,10 @@
 """
-Texts by direction
-==================
+Cluster texts
+=============
 
-Texts of different length are alike if they use the same words in the same proportions: ``metric="cosine"`` looks at
-the direction of a row only. The documents of this example are on every machine that runs it: the descriptions of the
-functions of SciPy. Whether a clustering knows which module a function is from can be checked.
+Two texts of different length are similar if they use the same words in the same proportions. ``metric="cosine"``
+therefore compares only the directions of the rows. The texts of this example are the docstrings of SciPy's functions,
+and the module of each function is its known class.
 """
 
 import importlib
@@ -31,15 +31,15 @@ for number, module in enumerate(modules):
             truth.append(number)
 
 # %%
-# Counts of words become tf · ln(N/df), as in the paper: a word that every text has weighs nothing.
+# Word counts become tf · ln(N/df), as in the paper. A word that occurs in every text has weight 0.
 
 counts = CountVectorizer(token_pattern=r"[a-z]{3,}", stop_words="english", min_df=3)
 X = TfIdf().fit_transform(counts.fit_transform(texts))
-print(f"{X.shape[0]:,} texts, {X.shape[1]:,} words, {X.nnz / X.shape[0]:.0f} different ones in a text")
+print(f"{X.shape[0]:,} texts, {X.shape[1]:,} words, {X.nnz / X.shape[0]:.0f} distinct words per text")
 
 # %%
-# The entropy says how mixed the clusters are: 0 if each has functions of one module only, 1 if it knows nothing of
-# them. k-means is given the same rows. They are of unit length, so its distances compare directions, too.
+# The entropy measures how mixed the clusters are: 0 if each holds functions of a single module, 1 if the clusters say
+# nothing about the modules. k-means gets the same rows. They have unit length, so its distances compare directions too.
 
 k = 20
 by_ksums = [KSums(k, metric="cosine", random_state=seed).fit(X) for seed in range(5)]
@@ -50,16 +50,16 @@ for name, models in (("KMeans", by_kmeans), ("KSums", by_ksums)):
     print(f"{name}: entropy {entropy:.3f}, mean cosine distance {distance:.4f} (five seeds)")
 
 # %%
-# What the clusters are about, by the words that are more frequent there than elsewhere.
+# What the clusters are about: the words that are more frequent in a cluster than elsewhere.
 
 model = by_ksums[0]
 found = describe(model, X, features=counts.get_feature_names_out())
 for cluster in found.clusters[:10]:
     words = ", ".join(word for word, _ in cluster.words)
-    print(f"{cluster.size:>4.0f} texts: {words}; for instance {names[cluster.central[0]]}")
+    print(f"{cluster.size:>4.0f} texts: {words}; for example {names[cluster.central[0]]}")
 
 # %%
-# Modules and clusters.
+# The share of each module in each cluster.
 
 table = np.zeros((len(modules), k))
 np.add.at(table, (truth, model.labels_), 1)

@@ -2,8 +2,8 @@
 A tree of clusters
 ==================
 
-``BisectingKSums`` (Algorithm 2 of the paper) splits one cluster after another in two. The time grows with log k
-instead of k, and one fit gives the labels for every smaller number of clusters.
+``BisectingKSums`` (Algorithm 2 of the paper) splits one cluster after another in two. Its time grows with log k instead
+of k, and one fit gives the labels for every smaller number of clusters.
 """
 
 import matplotlib.pyplot as plt
@@ -16,16 +16,16 @@ X, digits = load_digits(return_X_y=True)
 tree = BisectingKSums(24, random_state=0).fit(X)
 
 # %%
-# A leaf is named by the digit that most of its images show; the height is the sum of squares within a node.
+# Each leaf is named after its most frequent digit. The height is the sum of squares within a node.
 
 shown = [str(np.bincount(digits[tree.labels_ == r]).argmax()) for r in range(24)]
 figure, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
 plots.dendrogram(tree, names=shown, ax=ax)
-ax.set_xlabel("digit that most images of the cluster show")
+ax.set_xlabel("most frequent digit of the cluster")
 plt.show()
 
 # %%
-# Cutting the tree: labels for 2 to 24 clusters without fitting again, each clustering a refinement of the one before.
+# Cut the tree to get the labels for 2 to 24 clusters without fitting again. Each clustering refines the one before.
 
 ks = range(2, 25)
 share = []
@@ -34,6 +34,6 @@ for k in ks:
     share.append(sum(np.bincount(digits[labels == r]).max() for r in range(k)) / len(digits))
 figure, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
 ax.plot(ks, share, "o-")
-ax.set(xlabel="number of clusters", ylabel="images with the digit\nof most in their cluster", ylim=(0, 1))
+ax.set(xlabel="number of clusters", ylabel="images with the most frequent\ndigit of their cluster", ylim=(0, 1))
 ax.grid(alpha=0.3)
 plt.show()

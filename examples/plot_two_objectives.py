@@ -2,10 +2,9 @@
 Two objectives
 ==============
 
-``objective="distortion"`` (the paper's I_m) is that of k-means: squared distances to the own centre. ``"pairwise"``
-(I_s) counts the squared distances between all pairs within a cluster. Each sample adds a pair with every other
-member, so that large clusters are expensive: sizes become more even, while the first objective makes spreads more
-even.
+``objective="distortion"`` (the paper's I_m) is the objective of k-means: squared distances to the cluster's centre. It
+makes the spreads of the clusters more equal. ``objective="pairwise"`` (I_s) adds up the squared distances of all pairs
+within a cluster. A large cluster has very many pairs, so the sizes become more equal.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +14,7 @@ from ksums import KSums, plots
 
 rng = np.random.default_rng(0)
 large = rng.normal(size=(3_000, 2))
-small = [rng.normal(size=(200, 2)) * 0.6 + place for place in ((7, 2.5), (7, -2.5))]
+small = [rng.normal(size=(200, 2)) * 0.6 + centre for centre in ((7, 2.5), (7, -2.5))]
 X = np.vstack([large, *small])
 
 models = {objective: KSums(3, objective=objective, random_state=0).fit(X) for objective in ("distortion", "pairwise")}
@@ -28,7 +27,7 @@ for (objective, model), above, below in zip(models.items(), *axes, strict=True):
 plt.show()
 
 # %%
-# Each is the best by its own measure, as it should be.
+# Each model is the best by the objective that it minimised.
 
 for objective, model in models.items():
     print(f"{objective:>10}: E_m {model.distortion_:.3f}, E_s {model.pairwise_:.1f}, sizes {np.sort(model.sizes_)}")

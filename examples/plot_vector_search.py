@@ -2,8 +2,9 @@
 Cells for vector search
 =======================
 
-An inverted file compares a query only with the vectors in the nearest few cells. How many of the true neighbours it
-finds depends on the cells: they are clusters. :mod:`ksums.contrib.faiss` trains faiss's indexes with k-sums.
+An inverted file (IVF) compares a query only with the vectors in the nearest few cells. The cells are clusters, and
+their quality decides how many of the true neighbours are found. :mod:`ksums.contrib.faiss` trains faiss indexes with
+k-sums.
 """
 
 import faiss
@@ -14,7 +15,7 @@ from ksums.contrib.faiss import train_ivf
 
 rng = np.random.default_rng(0)
 d, n = 32, 60_000
-mixing = rng.normal(size=(d, d)) * np.linspace(2.0, 0.1, d)  # directions of very different weight, as in real vectors
+mixing = rng.normal(size=(d, d)) * np.linspace(2.0, 0.1, d)  # directions of very different variance, as in real vectors
 X = (rng.normal(size=(n, d)) @ mixing + rng.normal(size=(200, d))[rng.integers(200, size=n)] * 2).astype(np.float32)
 base, queries = X[:-1_000], X[-1_000:]
 
@@ -33,8 +34,8 @@ for index in (by_faiss, by_ksums):
     index.add(base)
 
 # %%
-# Recall at equal work. A better clustering alone is not the whole truth: queries meet large cells more often, so the
-# number of vectors that were compared is on the axis, not the number of cells.
+# Recall for equal work. Queries visit large cells more often, so the axis shows the number of vectors compared instead
+# of the number of cells.
 
 figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 for name, index, style in (("trained by faiss", by_faiss, "s--"), ("trained by ksums", by_ksums, "o-")):
@@ -46,12 +47,12 @@ for name, index, style in (("trained by faiss", by_faiss, "s--"), ("trained by k
         visited = index.quantizer.search(queries, nprobe)[1]
         sizes = np.array([index.invlists.list_size(r) for r in range(cells)])
         compared.append(sizes[visited].sum(axis=1).mean() / len(base))
-        print(f"{name}, nprobe {nprobe:>2}: recall@10 {recalls[-1]:.3f}, compared with {compared[-1]:.2%}")
+        print(f"{name}, nprobe {nprobe:>2}: recall@10 {recalls[-1]:.3f}, vectors compared {compared[-1]:.2%}")
     ax.plot(np.array(compared) * 100, recalls, style, label=name)
 ax.set_xscale("log")
 ax.set_xticks([0.25, 0.5, 1, 2, 4], ["0.25", "0.5", "1", "2", "4"])
 ax.minorticks_off()
-ax.set(xlabel="vectors compared, in % of all", ylabel="recall@10")
+ax.set(xlabel="vectors compared (% of all)", ylabel="recall@10")
 ax.grid(alpha=0.3, which="both")
 ax.legend()
 plt.show()
