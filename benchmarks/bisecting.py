@@ -1,9 +1,9 @@
-"""What splitting costs as k grows: time, quality and memory of bisecting methods, beside scikit-learn's and flat ones.
+"""Compare bisecting methods with scikit-learn's and with flat ones as k grows: time, quality and memory.
 
     python benchmarks/bisecting.py            SIFT 100K × 128, k = 16 … 4096; results/bisecting.json
-    python benchmarks/bisecting.py --quick    scikit-learn's digits, k = 4 … 64; nothing written
+    python benchmarks/bisecting.py --quick    scikit-learn's digits, k = 4 … 64; writes no results
 
-Algorithm 2 should take time in proportion to log k: from k = 64 to 4096 twice as long.
+The time of Algorithm 2 should grow as log k: twice as long for k = 4096 as for k = 64.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ import time
 import warnings
 
 import numpy as np
-from common import forget_peak, load, peak_bytes, save, short, table
+from common import load, peak_bytes, print_table, reset_peak, save, short
 from sklearn.cluster import BisectingKMeans
 from sklearn.datasets import load_digits
 
 from ksums import METHODS, BisectingKSums, KSums, metrics
 
 METHOD = "bisecting k-sums (default)"
+"""The other methods are compared with this one."""
 
 
 def methods(seed: int) -> dict:
-    """Name -> function of k that makes an unfitted model."""
+    """Map each name to a function of k that returns an unfitted model."""
     printed = ("bisecting k-sums-Im", "bisecting k-sums-Is", "bisecting k-means")
     return {
         METHOD: lambda k: BisectingKSums(k, random_state=seed),
@@ -37,20 +38,20 @@ def methods(seed: int) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="use a small data set and write no results")
     quick = parser.parse_args().quick
     name, X = (
         ("digits", load_digits().data) if quick else ("SIFT 100K", load("sift/sift100k_learn.npy").astype(np.float32))
     )
     ks, few, seeds = ((4, 16, 64), 4, (0,)) if quick else ((16, 64, 256, 1024, 4096), 64, (0, 1, 2))
     for make in methods(0).values():
-        make(4).fit(X[:2000])  # compiled, or loaded from disk
+        make(4).fit(X[:2000])  # Compile the kernels, or load them from disk.
         make(20).fit(X[:2000])
     rows = []
     for method in methods(0):
         for k in ks:
             seconds, e_m, e_s = [], [], []
-            forget_peak()
+            reset_peak()
             before = peak_bytes()
             for seed in seeds:
                 started = time.perf_counter()
@@ -73,7 +74,7 @@ def main() -> None:
             base = next(row for row in rows if row["k"] == k and row["method"] == METHOD)
             rows[-1]["time / default"] = rows[-1]["seconds"] / base["seconds"]
             rows[-1]["E_m / default"] = rows[-1]["E_m"] / base["E_m"]
-            table(rows[-1:], list(rows[-1]), short)
+            print_table(rows[-1:], list(rows[-1]), short)
     growth = []
     for method in methods(0):
         by_k = {row["k"]: row["seconds"] for row in rows if row["method"] == method}
@@ -86,12 +87,12 @@ def main() -> None:
             }
         )
     print(f"\n{name}, {X.shape[0]} × {X.shape[1]}, median time of {len(seeds)} seeds, 2 threads\n")
-    table(rows, list(rows[0]), short)
-    print("\nHow much longer\n")
-    table(growth, list(growth[0]), short)
+    print_table(rows, list(rows[0]), short)
+    print("\nGrowth of the time\n")
+    print_table(growth, list(growth[0]), short)
     if not quick:
-        given = {"data": name, "n": X.shape[0], "d": X.shape[1], "seeds": len(seeds)}
-        save("bisecting", {**given, "rows": rows, "growth": growth})
+        facts = {"data": name, "n": X.shape[0], "d": X.shape[1], "seeds": len(seeds)}
+        save("bisecting", {**facts, "rows": rows, "growth": growth})
 
 
 if __name__ == "__main__":

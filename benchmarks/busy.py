@@ -1,9 +1,9 @@
-"""What a fit costs when other processes want the cores too: one thread and two, beside scikit-learn's Lloyd.
+"""Time a fit with one and two threads while other processes use the cores, compared with scikit-learn's Lloyd.
 
     python benchmarks/busy.py            GloVe 20K, k = 1,000; results/busy.json
-    python benchmarks/busy.py --quick    scikit-learn's digits, k = 300; nothing written
+    python benchmarks/busy.py --quick    scikit-learn's digits, k = 300; writes no results
 
-Joblib, a test run or a neighbour on the machine: threads that wait for each other suffer from that most.
+Threads that wait for each other suffer most from other busy processes, such as joblib workers or a test run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 import warnings
 
 import numpy as np
-from common import forget_peak, load, peak_bytes, save, short, table
+from common import load, peak_bytes, print_table, reset_peak, save, short
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
@@ -23,23 +23,25 @@ from threadpoolctl import threadpool_limits
 from ksums import KSums, metrics
 
 PASSES, TIMES = 5, 5
+"""Each fit makes this many passes and is repeated this many times."""
 BUSY = "import numpy as np\na = np.ones(300)\nwhile True: sum(a)"
+"""This script keeps one core busy."""
 
 
 def methods(k: int) -> dict:
-    """Name -> function of a number of threads that makes an unfitted model."""
-    given = {"max_iter": PASSES, "tol": 0, "random_state": 0}
+    """Map each name to a function of the number of threads that returns an unfitted model."""
+    options = {"max_iter": PASSES, "tol": 0, "random_state": 0}
     return {
-        "k-sums": lambda threads: KSums(k, rule="hartigan", init="random-labels", n_threads=threads, **given),
-        "scikit-learn Lloyd": lambda threads: KMeans(k, init="random", n_init=1, algorithm="lloyd", **given),
+        "k-sums": lambda threads: KSums(k, rule="hartigan", init="random-labels", n_threads=threads, **options),
+        "scikit-learn Lloyd": lambda threads: KMeans(k, init="random", n_init=1, algorithm="lloyd", **options),
     }
 
 
-def fitted(make, threads: int, X: np.ndarray) -> tuple[float, float]:
-    """Seconds of one fit, and E_m of its labels."""
+def timed_fit(make, threads: int, X: np.ndarray) -> tuple[float, float]:
+    """Return the seconds of one fit and E_m of its labels."""
     model = make(threads)
     with threadpool_limits(threads), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it did not converge
+        warnings.simplefilter("ignore")  # The fit need not converge.
         started = time.perf_counter()
         model.fit(X)
         return time.perf_counter() - started, metrics.distortion(X, model.labels_)
@@ -47,23 +49,23 @@ def fitted(make, threads: int, X: np.ndarray) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="use a small data set and write no results")
     quick = parser.parse_args().quick
     X, k, name = (
         (load_digits().data, 300, "digits") if quick else (load("glove100/glove60k.npy")[:20_000], 1000, "GloVe 20K")
     )
     rows = []
     for make in methods(k).values():
-        fitted(make, 2, X)  # compiled, or loaded from disk
+        timed_fit(make, 2, X)  # Compile the kernels, or load them from disk.
     for busy in (0, 1, 2):
         others = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(busy)]
         time.sleep(1.0 if busy else 0.0)
         try:
             for method, make in methods(k).items():
                 for threads in (1, 2):
-                    forget_peak()
+                    reset_peak()
                     before = peak_bytes()
-                    runs = [fitted(make, threads, X) for _ in range(TIMES)]
+                    runs = [timed_fit(make, threads, X) for _ in range(TIMES)]
                     seconds = [run[0] for run in runs]
                     rows.append(
                         {
@@ -83,11 +85,11 @@ def main() -> None:
         alone = next(r for r in rows if r["method"] == row["method"] and r["threads"] == 1)
         row["time / one thread alone"] = row["seconds"] / alone["seconds"]
         row["most / one thread alone"] = row["most"] / alone["seconds"]
-    print(f"\n{name}, {X.shape[0]} × {X.shape[1]}, k = {k}, {PASSES} passes, median and most of {TIMES} fits\n")
-    table(rows, list(rows[0]), short)
+    print(f"\n{name}, {X.shape[0]} × {X.shape[1]}, k = {k}, {PASSES} passes, median and maximum of {TIMES} fits\n")
+    print_table(rows, list(rows[0]), short)
     if not quick:
-        given = {"data": name, "n": X.shape[0], "d": X.shape[1], "k": k, "passes": PASSES, "times": TIMES}
-        save("busy", {**given, "rows": rows})
+        facts = {"data": name, "n": X.shape[0], "d": X.shape[1], "k": k, "passes": PASSES, "times": TIMES}
+        save("busy", {**facts, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the benchmarks share: where the data is, what the machine is, how results are kept."""
+"""Helpers for all benchmarks: load data, measure memory, print tables and save results."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ksums.reproduce.store import machine
-
 HERE = Path(__file__).parent
+"""The folder of the benchmarks."""
 DATA = Path(os.environ.get("KSUMS_DATA", HERE.parents[1] / "shared" / "data"))
+"""The benchmarks read their data sets from this folder."""
 
 
 def load(name: str) -> np.ndarray:
-    """A data set by its path below the data folder (``KSUMS_DATA``), ``file.npz:array`` for a part of one."""
+    """Load a data set by its path in the data folder; ``file.npz:array`` is one array of an archive."""
     path, _, part = name.partition(":")
     if not (DATA / path).exists():
         sys.exit(f"{path} is not in the data folder; set KSUMS_DATA to the folder that holds it.")
@@ -32,7 +32,7 @@ def load(name: str) -> np.ndarray:
 
 
 def sgemm_rate(n_threads: int, size: int = 2048) -> float:
-    """This machine's own matrix product, float32, in GFLOP/s: the best of a few."""
+    """Measure the speed of this machine's float32 matrix product in GFLOP/s; the best of five runs counts."""
     a = np.ones((size, size), np.float32)
     best = np.inf
     with threadpool_limits(n_threads):
@@ -43,14 +43,14 @@ def sgemm_rate(n_threads: int, size: int = 2048) -> float:
     return 2 * size**3 / best / 1e9
 
 
-def forget_peak() -> None:
-    """Start the measurement of the peak anew (Linux); elsewhere it goes on from the start of the process."""
+def reset_peak() -> None:
+    """Reset the peak memory on Linux; on other systems it counts from the start of the process."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_bytes() -> int:
-    """Most memory this process has held since ``forget_peak``."""
+    """Return the peak memory of this process since ``reset_peak``."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM"):
@@ -60,21 +60,23 @@ def peak_bytes() -> int:
 
 
 def in_new_process(script: str, *arguments: str) -> dict[str, Any]:
-    """Run a benchmark script of this folder on its own, so that its memory is its own; it prints JSON last."""
-    done = subprocess.run([sys.executable, str(HERE / script), *arguments], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    """Run a benchmark script in a new process, so that it starts with little memory; its last line must be JSON."""
+    finished = subprocess.run([sys.executable, HERE / script, *arguments], capture_output=True, text=True, check=True)
+    return json.loads(finished.stdout.splitlines()[-1])
 
 
 def save(name: str, results: Any) -> None:
-    """Keep results beside the scripts, with machine and versions."""
+    """Write results to the results folder, with a description of the machine and versions."""
+    from ksums.compute.machine import description  # imported here because first_call.py times the import
+
     path = HERE / "results" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps({"machine": machine(), "results": results}, indent=1) + "\n")
+    path.write_text(json.dumps({"machine": description(), "results": results}, indent=1) + "\n")
     print(f"written to benchmarks/results/{path.name}")
 
 
-def table(rows: list[dict[str, Any]], columns: list[str], form: Callable[[Any], str] = str) -> None:
-    """Print some columns of rows, aligned."""
+def print_table(rows: list[dict[str, Any]], columns: list[str], form: Callable[[Any], str] = str) -> None:
+    """Print these columns of the rows as an aligned table."""
     cells = [columns] + [[form(row.get(column, "")) for column in columns] for row in rows]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
     for line in cells:
@@ -82,6 +84,7 @@ def table(rows: list[dict[str, Any]], columns: list[str], form: Callable[[Any], 
 
 
 def short(value: Any) -> str:
+    """Format a value for a table, a number with about four digits."""
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
     return str(value)

@@ -1,10 +1,10 @@
-"""Time of a pass of the exact engine, beside the machine's matrix product and scikit-learn's Lloyd.
+"""Time a pass of the exact engine, compared with the machine's matrix product and scikit-learn's Lloyd.
 
     python benchmarks/exact_pass.py            everything, some minutes; results/exact_pass.json
-    python benchmarks/exact_pass.py --quick    less of it, nothing written
+    python benchmarks/exact_pass.py --quick    fewer cases; writes no results
 
-A pass compares n samples with k clusters in d dimensions: 2·n·k·d floating-point operations, whatever it then
-does with them. All is measured in one process, minute by minute beside each other; memory in processes of its own.
+A pass compares n samples with k clusters in d dimensions, which takes at least 2·n·k·d floating-point operations. For
+each case, all times are measured in one process within the same minutes, and memory in a process of its own.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import time
 import warnings
 
 import numpy as np
-from common import forget_peak, in_new_process, load, peak_bytes, save, sgemm_rate, short, table
+from common import in_new_process, load, peak_bytes, print_table, reset_peak, save, sgemm_rate, short
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from ksums import KSums, metrics
 
-LARGE = [("sift/sift100k_learn.npy", 128, 1024, 10), ("sift/sift100k_learn.npy", 128, 10_000, 5)]  # d, k, passes
+LARGE = [("sift/sift100k_learn.npy", 128, 1024, 10), ("sift/sift100k_learn.npy", 128, 10_000, 5)]
+"""Each case is a data set, d, k and the number of passes; it runs with one and with two threads."""
 SMALL = [
     ("mnist/mnist.npz:X", 784, 100),
     ("mnist/mnist.npz:X", 784, 10),
@@ -34,14 +35,16 @@ SMALL = [
     ("franti/birch1.npz:X", 2, 100),
     ("franti/s1.npz:X", 2, 15),
 ]
+"""Each case is a data set, d and k; it runs with one thread."""
 
 
 def data(name: str, d: int) -> np.ndarray:
+    """Return the first d columns of a data set."""
     return np.ascontiguousarray(load(name)[:, :d], dtype=np.float32)
 
 
 class Stopwatch:
-    """A scikit-learn callback that notes how long each pass takes."""
+    """A scikit-learn callback that measures how long each pass takes."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -61,33 +64,34 @@ class Stopwatch:
 
 
 def fit(X: np.ndarray, k: int, passes: int, n_threads: int, **more) -> KSums:
-    given = {"rule": "hartigan", "init": "random-labels", "max_iter": passes, "tol": 0, "random_state": 0}
-    return KSums(k, n_threads=n_threads, **given, **more).fit(X)
+    options = {"rule": "hartigan", "init": "random-labels", "max_iter": passes, "tol": 0, "random_state": 0}
+    return KSums(k, n_threads=n_threads, **options, **more).fit(X)
 
 
 def lloyd_seconds(X: np.ndarray, k: int, n_threads: int) -> float:
-    """Time of one iteration of scikit-learn's KMeans: that of many less that of one, the least of a few."""
+    """Return the time of one Lloyd iteration of scikit-learn: fits of eleven iterations less fits of one."""
     init = X[np.random.default_rng(0).choice(len(X), k, replace=False)]
 
     def seconds(iterations: int) -> tuple[float, int]:
         model = KMeans(k, init=init, n_init=1, max_iter=iterations, tol=0, algorithm="lloyd")
         started = time.perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it did not converge
+            warnings.simplefilter("ignore")  # The fit need not converge.
             model.fit(X)
         return time.perf_counter() - started, model.n_iter_
 
     with threadpool_limits(n_threads):
-        times = 3 if seconds(1)[0] > 0.1 else 40  # short fits are noisy
+        times = 3 if seconds(1)[0] > 0.1 else 40  # Short fits are noisy.
         one = min(seconds(1)[0] for _ in range(times))
         many, iterations = min(seconds(11) for _ in range(times))
     return (many - one) / (iterations - 1)
 
 
 def measure(name: str, d: int, k: int, passes: int, n_threads: int) -> dict:
+    """Time passes, Lloyd iterations and matrix products on one case."""
     X = data(name, d)
-    fit(X[: max(3000, 2 * k)], k, 1, n_threads)  # compiled, or loaded from disk
-    watches = [Stopwatch(), Stopwatch()]  # the least of two, as of three for Lloyd
+    fit(X[: max(3000, 2 * k)], k, 1, n_threads)  # Compile the kernels, or load them from disk.
+    watches = [Stopwatch(), Stopwatch()]  # The faster of two fits counts.
     model = [fit(X, k, passes, n_threads, callbacks=[watch]) for watch in watches][-1]
     seconds = np.minimum(*(watch.seconds for watch in watches)).tolist()
     flops = 2.0 * len(X) * k * d
@@ -115,7 +119,7 @@ def measure(name: str, d: int, k: int, passes: int, n_threads: int) -> dict:
 
 
 def speed_up(one: dict, two: dict) -> dict:
-    """How much faster two threads are than one, and that they end with the same labels' distortion."""
+    """Compare a fit with one thread and a fit with two: ratios of time, and whether E_m is the same."""
     return {
         "k": one["k"],
         "pass 1": one["pass 1 s"] / two["pass 1 s"],
@@ -126,10 +130,10 @@ def speed_up(one: dict, two: dict) -> dict:
 
 
 def memory(name: str, d: int, k: int) -> None:
-    """What a fit adds to the memory of a process that holds the data and has compiled everything."""
+    """Print the memory that a fit adds to a process that holds the data and has compiled the kernels."""
     X = data(name, d)
     fit(X[:3000].copy(), min(k, 1500), 1, 1)
-    forget_peak()
+    reset_peak()
     before = peak_bytes()
     model = fit(X, k, 2, 1)
     added = peak_bytes() - before
@@ -152,25 +156,25 @@ def memory(name: str, d: int, k: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="run fewer cases and write no results")
     parser.add_argument("--memory", nargs=3, metavar=("DATA", "D", "K"), help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.memory:
-        memory(given.memory[0], int(given.memory[1]), int(given.memory[2]))
+    arguments = parser.parse_args()
+    if arguments.memory:
+        memory(arguments.memory[0], int(arguments.memory[1]), int(arguments.memory[2]))
         return
-    large, small = (LARGE[:1], SMALL[:4]) if given.quick else (LARGE, SMALL)
+    large, small = (LARGE[:1], SMALL[:4]) if arguments.quick else (LARGE, SMALL)
     rows = [measure(name, d, k, passes, t) for name, d, k, passes in large for t in (1, 2)]
     rows += [measure(name, d, k, 10, 1) for name, d, k in small]
     columns = ["data", "n", "d", "k", "threads", "pass 1 s", "pass 3+ s", "lloyd s", "pass 1 / lloyd",
                "pass 3+ / lloyd", "pass 1 of sgemm", "pass 3+ of sgemm", "E_m"]  # fmt: skip
-    table(rows, columns, short)
-    print("\nTwo threads against one, as ratios of time:")
+    print_table(rows, columns, short)
+    print("\nSpeed-up of two threads over one:")
     gains = [speed_up(one, two) for one, two in zip(rows[: 2 * len(large) : 2], rows[1::2], strict=False)]
-    table(gains, list(gains[0]), short)
-    print("\nMemory that a fit adds, in a process of its own:")
+    print_table(gains, list(gains[0]), short)
+    print("\nMemory that a fit adds, each measured in a new process:")
     used = [in_new_process("exact_pass.py", "--memory", name, str(d), str(k)) for name, d, k, _ in large]
-    table(used, ["data", "n", "d", "k", "X MB", "added MB", "allowed MB", "E_m"], short)
-    if not given.quick:
+    print_table(used, ["data", "n", "d", "k", "X MB", "added MB", "allowed MB", "E_m"], short)
+    if not arguments.quick:
         save("exact_pass", {"time": rows, "threads": gains, "memory": used})
 
 

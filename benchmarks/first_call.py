@@ -1,8 +1,8 @@
-"""From a new process to the first result: import, compiling once, loading from disk afterwards.
+"""Time a new process until its first result: import, then compiling the kernels or loading them from disk.
 
     python benchmarks/first_call.py            10,000 × 64, k = 100 and k = 8; results/first_call.json
 
-A child process prints its times; an empty cache folder makes the first one compile.
+Each child process prints its times; the first one has an empty cache folder and must compile.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import os
 import sys
 import tempfile
 
-from common import in_new_process, peak_bytes, save, short, table
+from common import in_new_process, peak_bytes, print_table, save, short
 
 SHAPES = [(10_000, 64, 100, "float32"), (10_000, 64, 100, "float64"), (10_000, 64, 8, "float32")]
+"""Each shape is n, d, k and the type of the data."""
 
 
 def child(n: int, d: int, k: int, dtype: str) -> None:
+    """Import the package, fit twice, and print the times."""
     import json
     import time
 
@@ -49,7 +51,7 @@ def main() -> None:
             for process in ("compiles", "loads from disk"):
                 times = in_new_process("first_call.py", str(n), str(d), str(k), dtype)
                 rows.append({"n": n, "d": d, "k": k, "type": dtype, "process": process, **times})
-    table(rows, list(rows[0]), short)
+    print_table(rows, list(rows[0]), short)
     save("first_call", rows)
 
 

@@ -1,10 +1,10 @@
-"""Recall of IVF and PQ indexes trained by ksums and by faiss itself, on the same vectors.
+"""Compare IVF and PQ indexes trained by ksums with those trained by faiss, on the same vectors.
 
-    python benchmarks/ivf_recall.py
+    python benchmarks/ivf_recall.py            results/ivf_recall.json
 
-Recall@10 of 5,000 queries that are not among the vectors, against nprobe, with the share of the vectors that a query is
-compared with, the time of training and the memory it takes. faiss trains twice: with its defaults (10 iterations, at
-most 256 vectors for each cell) and with 25 iterations on all vectors.
+For each nprobe: recall@10 of 5,000 queries that are not among the vectors, and the share of the vectors that a query is
+compared with; for each index, the time and the memory of training. faiss trains twice: with its defaults (10
+iterations, at most 256 vectors for each cell) and with 25 iterations on all vectors.
 """
 
 from __future__ import annotations
@@ -13,19 +13,23 @@ import time
 
 import faiss
 import numpy as np
-from common import forget_peak, load, peak_bytes, save, short, table
+from common import load, peak_bytes, print_table, reset_peak, save, short
 
 from ksums import KSums
 from ksums.contrib.faiss import train_ivf, train_pq
 
 QUERIES, NEAREST = 5000, 10
+"""There are this many queries, and each asks for this many nearest vectors."""
 CELLS = (256, 1024, 4096)
+"""IVF indexes have these numbers of cells."""
 PROBES = (1, 2, 4, 8, 16, 32, 64)
-PARTS = {128: (16, 32), 100: (10, 20)}  # bytes of a code, by dimensions
+"""A query visits these numbers of cells."""
+PARTS = {128: (16, 32), 100: (10, 20)}
+"""For each number of dimensions, PQ codes have these numbers of bytes."""
 
 
 def data() -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Vectors and queries."""
+    """Return the vectors and the queries of each data set."""
     rng = np.random.default_rng(0)
     sift = load("sift/sift200k_base.npy").astype(np.float32)
     learn = load("sift/sift100k_learn.npy").astype(np.float32)
@@ -38,6 +42,7 @@ def data() -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def by_faiss(index: faiss.Index, X: np.ndarray, thorough: bool) -> faiss.Index:
+    """Train an index with faiss: with its defaults, or thoroughly with 25 iterations on all vectors."""
     if thorough:
         index.cp.niter, index.cp.max_points_per_centroid = 25, len(X)
     index.train(X)
@@ -45,18 +50,21 @@ def by_faiss(index: faiss.Index, X: np.ndarray, thorough: bool) -> faiss.Index:
 
 
 def recall(index: faiss.Index, queries: np.ndarray, truth: np.ndarray) -> float:
+    """Return the mean share of the true nearest vectors that the index finds."""
     found = index.search(queries, NEAREST)[1]
     return float(np.mean([len(np.intersect1d(a, b)) / NEAREST for a, b in zip(found, truth, strict=True)]))
 
 
 def timed(train) -> tuple[faiss.Index, float, float]:
-    forget_peak()
-    held, started = peak_bytes(), time.perf_counter()
+    """Train an index; return it with the seconds and the megabytes that this took."""
+    reset_peak()
+    before, started = peak_bytes(), time.perf_counter()
     index = train()
-    return index, time.perf_counter() - started, (peak_bytes() - held) / 2**20
+    return index, time.perf_counter() - started, (peak_bytes() - before) / 2**20
 
 
 def ivf(name: str, X: np.ndarray, queries: np.ndarray, truth: np.ndarray) -> list[dict]:
+    """Compare IVF indexes for each number of cells and of probes."""
     rows, d = [], X.shape[1]
     for cells in CELLS:
         trainers = {
@@ -76,11 +84,12 @@ def ivf(name: str, X: np.ndarray, queries: np.ndarray, truth: np.ndarray) -> lis
                 row |= {"memory MB": memory, "nprobe": index.nprobe, "recall@10": recall(index, queries, truth)}
                 row["share compared"] = faiss.cvar.indexIVF_stats.ndis / len(queries) / len(X)
                 rows.append(row)
-    table(rows, ["data", "cells", "trained by", "seconds", "nprobe", "recall@10", "share compared"], short)
+    print_table(rows, ["data", "cells", "trained by", "seconds", "nprobe", "recall@10", "share compared"], short)
     return rows
 
 
 def pq(name: str, X: np.ndarray, queries: np.ndarray, truth: np.ndarray) -> list[dict]:
+    """Compare product quantisers for each number of bytes."""
     rows, d = [], X.shape[1]
     for m in PARTS[d]:
         trainers = {
@@ -93,14 +102,13 @@ def pq(name: str, X: np.ndarray, queries: np.ndarray, truth: np.ndarray) -> list
             error = float(np.square(index.pq.decode(index.pq.compute_codes(X)) - X).sum(axis=1).mean())
             row = {"data": name, "n": len(X), "bytes": m, "trained by": trainer, "seconds": seconds}
             rows.append(row | {"memory MB": memory, "error": error, "recall@10": recall(index, queries, truth)})
-    table(rows, ["data", "bytes", "trained by", "seconds", "error", "recall@10"], short)
+    print_table(rows, ["data", "bytes", "trained by", "seconds", "error", "recall@10"], short)
     return rows
 
 
 def main() -> None:
-    KSums(256, engine="neighbors", random_state=0).fit(
-        np.random.default_rng(0).normal(size=(3000, 8)).astype(np.float32)
-    )
+    X = np.random.default_rng(0).normal(size=(3000, 8)).astype(np.float32)
+    KSums(256, engine="neighbors", random_state=0).fit(X)  # Compile the kernels, or load them from disk.
     results = {"ivf": [], "pq": []}
     for name, (X, queries) in data().items():
         flat = faiss.IndexFlatL2(X.shape[1])

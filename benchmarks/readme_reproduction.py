@@ -1,23 +1,19 @@
-"""The part of the README about the paper's experiments, from their results in docs/reproduction."""
+"""The README's sentence about the paper's experiments, from their results in docs/reproduction."""
 
 from __future__ import annotations
 
 from readme_parts import HERE
 
-from ksums.reproduce.claims import claims
-from ksums.reproduce.page import summary
-from ksums.reproduce.run import results
-
-FOLDER = HERE.parent / "docs" / "reproduction"
-MAIN = ("has the lowest E_m from", "k-sums-I_s has the lowest E_s from", "shows the best results", "no step raises")
+from ksums.reproduce.claim import verdict_summary
+from ksums.reproduce.experiments import EXPERIMENTS
+from ksums.reproduce.page import all_claims
+from ksums.reproduce.run_all import load_outcomes
 
 
 def reproduction() -> list[str]:
-    found = claims(results(FOLDER))
-    main = [claim for claim in found if any(words in claim.claim for words in MAIN)]
+    """Say how many of the paper's claims hold."""
+    outcomes = load_outcomes(EXPERIMENTS.values(), HERE.parent / "docs" / "reproduction")
     return [
-        "The paper's experiments, done again with `ksums reproduce` ([all of it](docs/reproduction/README.md)). "
-        f"{summary(found)}. Among them:",
-        "",
-        *(f"- *{claim.claim}* ({claim.where}): **{claim.verdict}**. Ours: {claim.ours}." for claim in main),
+        "`ksums reproduce` runs the paper's experiments again and checks what it claims. "
+        f"{verdict_summary(all_claims(outcomes))} ([all of them](docs/reproduction/README.md))."
     ]

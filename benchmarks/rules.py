@@ -1,9 +1,9 @@
-"""The rules of I_m beside each other and beside k-means: E_m after 30 passes, mean of three seeds.
+"""Compare the rules of I_m with each other and with k-means: E_m after 30 passes, mean of three seeds.
 
     python benchmarks/rules.py            GloVe 60K, k = 600; results/rules.json
-    python benchmarks/rules.py --quick    scikit-learn's digits, k = 50; nothing written
+    python benchmarks/rules.py --quick    scikit-learn's digits, k = 50; writes no results
 
-Expected (method: each rule from the paper's random labels): released < hartigan ≈ paper < Lloyd k-means++ < online.
+Each rule starts from random labels, as in the paper. Expected: released < hartigan ≈ paper < Lloyd k-means++ < online.
 """
 
 from __future__ import annotations
@@ -13,45 +13,47 @@ import time
 import warnings
 
 import numpy as np
-from common import forget_peak, load, peak_bytes, save, short, table
+from common import load, peak_bytes, print_table, reset_peak, save, short
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
 from ksums import KSums, metrics
 
 SEEDS, PASSES = (0, 1, 2), 30
+"""Each method runs with these seeds and makes this many passes."""
 RULES = ("released", "hartigan", "paper", "online")
+"""These rules of I_m are compared."""
 
 
 def methods(k: int) -> dict:
-    """Name -> function of a seed that makes an unfitted model."""
-    given = {"init": "random-labels", "max_iter": PASSES, "tol": 0}
-    ours = {
-        f"k-sums I_m, {rule}": (lambda seed, rule=rule: KSums(k, rule=rule, random_state=seed, **given))
+    """Map each name to a function of a seed that returns an unfitted model."""
+    options = {"init": "random-labels", "max_iter": PASSES, "tol": 0}
+    models = {
+        f"k-sums I_m, {rule}": (lambda seed, rule=rule: KSums(k, rule=rule, random_state=seed, **options))
         for rule in RULES
     }
-    ours["k-sums I_s"] = lambda seed: KSums(k, objective="pairwise", rule="paper", random_state=seed, **given)
+    models["k-sums I_s"] = lambda seed: KSums(k, objective="pairwise", rule="paper", random_state=seed, **options)
     for init in ("k-means++", "random"):
-        ours[f"scikit-learn Lloyd, {init}"] = lambda seed, init=init: KMeans(
+        models[f"scikit-learn Lloyd, {init}"] = lambda seed, init=init: KMeans(
             k, init=init, n_init=1, max_iter=PASSES, tol=0, random_state=seed
         )
-    return ours
+    return models
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="use a small data set and write no results")
     quick = parser.parse_args().quick
     X, k, name = (load_digits().data, 50, "digits") if quick else (load("glove100/glove60k.npy"), 600, "GloVe 60K")
-    KSums(k, max_iter=1).fit(X[: 2 * k])  # compiled, or loaded from disk
+    KSums(k, max_iter=1).fit(X[: 2 * k])  # Compile the kernels, or load them from disk.
     rows = []
     for method, make in methods(k).items():
-        forget_peak()
+        reset_peak()
         before, values, pairs, seconds = peak_bytes(), [], [], []
         for seed in SEEDS:
             started = time.perf_counter()
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that it did not converge
+                warnings.simplefilter("ignore")  # The fit need not converge.
                 labels = make(seed).fit(X).labels_
             seconds.append(time.perf_counter() - started)
             values.append(metrics.distortion(X, labels))
@@ -66,10 +68,10 @@ def main() -> None:
                 "added MB": (peak_bytes() - before) / 1e6,
             }
         )
-        table(rows[-1:], list(rows[-1]), short)
+        print_table(rows[-1:], list(rows[-1]), short)
     print(f"\n{name}, {X.shape[0]} × {X.shape[1]}, k = {k}, {PASSES} passes, mean of {len(SEEDS)} seeds, 2 threads\n")
     rows.sort(key=lambda row: row["E_m"])
-    table(rows, list(rows[0]), short)
+    print_table(rows, list(rows[0]), short)
     if not quick:
         save("rules", {"data": name, "n": X.shape[0], "d": X.shape[1], "k": k, "passes": PASSES, "rows": rows})
 

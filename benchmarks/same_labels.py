@@ -1,11 +1,12 @@
-"""Whether a change of the code changed a result: digests of the labels of some hundreds of fits.
+"""Check whether a change of the code changes results: compare digests of some hundreds of fits.
 
     python benchmarks/same_labels.py record labels.json      # before the change
     python benchmarks/same_labels.py compare labels.json     # after it: lists every fit that differs
 
-Only the public interface is used, so the same script runs on both sides. A digest covers the labels, the composites bit
-for bit, and the moves, stages and objectives of all passes. Digests depend on the CPU (vector width, BLAS), so both
-sides must run on the same machine. Where labels agree and only the last digits of a measure differ, that is said.
+The script uses only the public interface, so it runs on both versions. Digests cover the labels, the composites bit for
+bit, and the moves, stages and objectives of all passes. They depend on the CPU (vector width, BLAS), so both versions
+must run on the same machine. For each fit that differs, the script names the parts that differ, such as ``labels``, or
+only ``measures`` if just the last digits of a measure changed.
 """
 
 from __future__ import annotations
@@ -29,20 +30,21 @@ import ksums
 from ksums import METHODS, Annealed, BisectingKSums, KSums, SequentialKSums
 
 Case = tuple[str, Callable[[], Any]]
+"""A case is a name and a function that returns a fitted model."""
 
 
 # ------------------------------------------------------------------------------------------ data
 def blobs(n: int, d: int, k: int, seed: int, dtype: str = "float64") -> np.ndarray:
-    """Gaussian clusters that overlap somewhat, of unequal size."""
+    """Return Gaussian clusters of unequal size that overlap somewhat."""
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((k, d)) * 3
-    own = rng.choice(k, n, p=rng.dirichlet(np.full(k, 3.0)))
-    X = centres[own] + rng.standard_normal((n, d))
+    labels = rng.choice(k, n, p=rng.dirichlet(np.full(k, 3.0)))
+    X = centres[labels] + rng.standard_normal((n, d))
     return (X * 20 + 128).clip(0, 255).astype(dtype) if dtype == "uint8" else X.astype(dtype)
 
 
 def documents(n: int, d: int, seed: int) -> sparse.csr_array:
-    """Sparse counts with topics."""
+    """Return sparse counts of terms in texts with topics."""
     rng = np.random.default_rng(seed)
     topics = rng.dirichlet(np.full(d, 0.05), 6)
     counts = np.array([rng.multinomial(30, topics[at % 6]) for at in range(n)], np.float64)
@@ -58,9 +60,11 @@ DENSE = {
     "copies": lambda: np.repeat(blobs(60, 4, 5, 5), 8, axis=0),
     "far": lambda: blobs(500, 5, 4, 6) + 1e6,
 }
+"""Each dense data set has a name and a function that makes it."""
 
 
 def weights_of(X: Any, seed: int = 9) -> np.ndarray:
+    """Return weights for the rows of X, some of them 0."""
     weights = np.random.default_rng(seed).integers(0, 4, X.shape[0]).astype(np.float64)
     weights[:50] += 0.5
     return weights
@@ -68,6 +72,7 @@ def weights_of(X: Any, seed: int = 9) -> np.ndarray:
 
 # ------------------------------------------------------------------------------------------ cases
 def case(name: str, make: Callable[[], Any], X: Any, **fit: Any) -> Case:
+    """Return a case that fits a new model to X."""
     return name, lambda: make().fit(X, **fit)
 
 
@@ -229,12 +234,14 @@ def method_cases() -> Iterator[Case]:
 
 
 def cases() -> Iterator[Case]:
-    for several in (flat_cases, start_cases, list_cases, large_cases, tree_cases, stream_cases, method_cases):
-        yield from several()
+    """Yield all cases."""
+    for part in (flat_cases, start_cases, list_cases, large_cases, tree_cases, stream_cases, method_cases):
+        yield from part()
 
 
 # ------------------------------------------------------------------------------------------ digests
 def digest(*parts: Any) -> str:
+    """Return a short digest of arrays and other values."""
     found = hashlib.blake2b(digest_size=8)
     for part in parts:
         found.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
@@ -242,7 +249,7 @@ def digest(*parts: Any) -> str:
 
 
 def facts_of(model: Any, X: Any) -> dict[str, str]:
-    """Digests of what a fit found, the labels apart from the rest."""
+    """Return digests of the results of a fit, one for each kind of result."""
     records = [
         (record.stage, record.moves, record.trials, record.kept, record.objective, record.comparisons)
         for record in model.history_
@@ -257,8 +264,9 @@ def facts_of(model: Any, X: Any) -> dict[str, str]:
 
 
 def run(only: str | None) -> dict[str, dict[str, str]]:
+    """Run all fits whose name contains ``only``, and return their digests."""
     found: dict[str, dict[str, str]] = {}
-    began = time.perf_counter()
+    started = time.perf_counter()
     for name, fit in cases():
         if only is not None and only not in name:
             continue
@@ -271,44 +279,45 @@ def run(only: str | None) -> dict[str, dict[str, str]]:
                 continue
         X = _data_of(fit)
         found[name] = facts_of(model, X)
-    print(f"{len(found)} fits, {time.perf_counter() - began:.0f} s, ksums {ksums.__version__}", file=sys.stderr)
+    print(f"{len(found)} fits, {time.perf_counter() - started:.0f} s, ksums {ksums.__version__}", file=sys.stderr)
     return found
 
 
 def _data_of(fit: Callable[[], Any]) -> Any:
-    """The rows that a case fits, out of its closure."""
+    """Return the rows that a case fits, which are in its closure."""
     names = fit.__code__.co_freevars
     return dict(zip(names, (cell.cell_contents for cell in fit.__closure__ or ()), strict=True))["X"]
 
 
 def compare(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]], only: str | None) -> int:
-    wanted = {name: facts for name, facts in before.items() if only is None or only in name}
-    worse = 0
-    for name in [*wanted, *(new for new in after if new not in wanted)]:
-        old, new = wanted.get(name), after.get(name)
+    """Print every fit that differs; return 1 if labels or errors differ, or a fit is missing, else 0."""
+    expected = {name: facts for name, facts in before.items() if only is None or only in name}
+    changed = 0
+    for name in [*expected, *(new for new in after if new not in expected)]:
+        old, new = expected.get(name), after.get(name)
         if old is None or new is None:
             print(f"{name}: only {'after' if old is None else 'before'}")
-            worse += 1
+            changed += 1
         elif old != new:
             parts = [part for part in {**old, **new} if old.get(part) != new.get(part)]
             print(f"{name}: {', '.join(parts)}")
-            worse += "labels" in parts or "error" in parts
-    same = sum(wanted.get(name) == after.get(name) for name in wanted)
-    print(f"{same} of {len(wanted)} fits are the same in every digest; labels differ in {worse}")
-    return int(worse > 0)
+            changed += "labels" in parts or "error" in parts
+    same = sum(expected.get(name) == after.get(name) for name in expected)
+    print(f"{same} of {len(expected)} fits have the same digests; the labels of {changed} differ")
+    return int(changed > 0)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("record", "compare"))
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--only", help="only fits whose name contains this")
-    given = parser.parse_args()
-    found = run(given.only)
-    if given.what == "record":
-        given.file.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    parser.add_argument("action", choices=("record", "compare"))
+    parser.add_argument("file", type=Path, help="the JSON file of the digests")
+    parser.add_argument("--only", help="run only fits whose name contains this text")
+    arguments = parser.parse_args()
+    found = run(arguments.only)
+    if arguments.action == "record":
+        arguments.file.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
         return 0
-    return compare(json.loads(given.file.read_text("utf-8")), found, given.only)
+    return compare(json.loads(arguments.file.read_text("utf-8")), found, arguments.only)
 
 
 if __name__ == "__main__":
