@@ -1,8 +1,8 @@
-# Everything runs in .venv, which is made when it is missing or pyproject.toml is newer.
+# Everything runs in .venv, which is created if it is missing or older than pyproject.toml.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs lint bench reproduce clean
+.PHONY: demo test docs lint dist bench reproduce clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -27,6 +27,17 @@ lint: .venv/ready
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+dist: .venv/ready  ## wheel and sdist in dist/, and a trial of the wheel in a bare environment
+	rm -rf dist build
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build --outdir dist . >/dev/null
+	$(PYTHON) -m venv build/bare
+	build/bare/bin/python -m pip install --quiet dist/*.whl
+	cd build && bare/bin/python -c "import ksums; print(ksums.__version__, ksums.KSums(2).fit([[0.0], [1.0], [9.0]]).plan_)"
+	cd build && bare/bin/ksums --help >/dev/null
+	cd build && bare/bin/ksums reproduce --quick | tail -n 3
+	@ls dist
 
 bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python -m pip install --quiet bkmeans faiss-cpu k-means-constrained superkmeans
