@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs lint dist bench reproduce clean
+.PHONY: demo test docs lint dist bench reproduce clean clean-kernels
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -61,6 +61,9 @@ bench: .venv/ready  ## the benchmarks behind the figures in the README
 
 reproduce: .venv/ready  ## the paper's experiments; the data is in the folder that KSUMS_DATA names
 	$(BIN)/ksums reproduce --runs 32 --out docs/reproduction --report docs/reproduction/report.html
+
+clean-kernels:  ## delete Numba's cache, which does not notice changes in a called function's file
+	find src tests benchmarks -name '*.nb[ic]' -delete
 
 clean:
 	rm -rf .venv demo build dist docs/_build docs/_extra docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -12,20 +12,13 @@ from ksums.method.engines.reference import ReferenceEngine
 from ksums.method.state.limits import no_limits
 from ksums.method.state.state import build_state, renew_sq_composites
 from ksums.rules.annealing import relaxed
-from ksums.rules.kinds import rule_for
+from ksums.rules.kinds import RULE_NAMES, rule_for
 from ksums.rules.plain import plain_form
 
 ROOT = Path(__file__).parents[1]
 """The folder of the repository."""
 
-RULES = [
-    ("distortion", "paper"),
-    ("distortion", "released"),
-    ("distortion", "hartigan"),
-    ("distortion", "online"),
-    ("distortion", 1.7),
-    ("pairwise", "auto"),
-]
+RULES = [*(("distortion", name) for name in RULE_NAMES if name != "auto"), ("distortion", 1.7), ("pairwise", "auto")]
 """Each pair is an objective and a rule that both metrics accept."""
 
 DIRECTION_RULES = [("distortion", "ikm"), ("distortion", "nearest")]

@@ -1,7 +1,5 @@
 """The exact engine makes the moves of the reference engine, pass by pass; its kernels agree bit for bit."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from helpers import DIRECTION_RULES, EVERY_RULE, RULES, engine_for, run_passes
@@ -107,7 +105,7 @@ def test_samples_without_a_cluster_join_one(objective, rule, metric, kind, weigh
 def engine_for_labelled(X, labels, k, **options):
     """Return an engine whose state holds only the samples with a label; the others have label −1."""
     engine = engine_for(X, np.maximum(labels, 0), k, **options)
-    labelled = build_state(replace(engine.rows, active=np.flatnonzero(labels >= 0)), np.maximum(labels, 0), k)
+    labelled = build_state(engine.rows.with_active(np.flatnonzero(labels >= 0)), np.maximum(labels, 0), k)
     for array, values in zip(engine.state, labelled, strict=True):
         array[...] = values
     engine.state.labels[...] = labels

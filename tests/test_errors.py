@@ -46,7 +46,7 @@ PARAMETERS = [
     ({"size_min": 8, "size_max": 7}, "size_min=8 is above size_max=7"),
     ({"size_max": 0}, "size_max must be"),
     ({"size_max": 12, "init": np.zeros(30, int)}, "the first labels give cluster 0 the size"),
-    ({"engine": "fast"}, "engine must be one of 'auto', 'exact', 'neighbors', 'reference'; got 'fast'"),
+    ({"engine": "fast"}, "engine must be one of 'auto', 'exact', 'blocks', 'neighbors', 'reference'; got 'fast'"),
     ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1 or None; got 0"),
     ({"n_neighbors": 8, "engine": "exact"}, "n_neighbors=8 is for engine='neighbors'"),
     ({"polish": "full"}, "polish must be 'pass', 'assign' or None; got 'full'"),

@@ -8,6 +8,7 @@ from ksums.planning import timing
 from ksums.planning.engines import copies_rows, exact_kernel
 from ksums.planning.flat import plan_flat
 from ksums.planning.shape import Shape
+from ksums.planning.starts import FLAT_INIT_NAMES
 from ksums.planning.trees import split_start
 from ksums.planning.words import first_relaxation
 
@@ -18,6 +19,11 @@ def plan(given, shape):
 
 def brief(found):
     """A plan as one line of figures."""
+    if (samples := found.samples) is not None:
+        middle = f", middle {samples.middle}" if samples.middle else ""
+        drawn = f"{samples.batches} × {samples.count} × {samples.rows} ({brief(samples.plan)[7:]}){middle}"
+        limit = f", {found.seconds:g} s" if np.isfinite(found.seconds) else ""
+        return f"blocks, {drawn}, tol {found.stop.tol:g}{limit}"
     parts = [found.engine.name + (f" {found.engine.options['length']}" if found.engine.name == "neighbors" else "")]
     parts.append(found.start.name + (f" of {found.start.sample}" if found.start.sample else ""))
     passes = [work.annealing for work in found.rounds]
@@ -89,9 +95,28 @@ PLANS = [
     (TEXTS, COSINE, "exact, k-means++ of 5000, anneal 40 from 50, tol 0"),
     (TEXTS, {"metric": "cosine", "effort": "high"}, "exact, k-means++ of 5000, anneal 80 from 50, tol 0, 4 runs"),
     (Shape(50_000, 20_000, 3_000, sparse=True), {}, "exact, random-points of 30000, anneal 40 from 6, tol 0"),
-    (LARGE, {}, "exact, k-means++ of 5000, anneal 30 from 7.81e+04, tol 0"),
+    (LARGE, {}, "blocks, 3 × 4 × 5000 (k-means++, anneal 30 from 78.1, search 6.2e+06, tol 0), middle 50000, tol 0"),
+    (LARGE, LOW, "blocks, 1 × 2 × 5000 (k-means++, anneal 30 from 78.1, search 6.2e+06, tol 0), middle 50000, tol 0"),
     (LARGE, SEARCH, "exact, k-means++ of 5000, anneal 30 from 7.81e+04, search 5.8e+09, tol 0"),
-    (LARGE, HIGH, "exact, k-means++ of 5000, anneal 30 from 7.81e+04, tol 0"),
+    (LARGE, HIGH,
+     "blocks, 4 × 4 × 10000 (k-means++ of 5000, anneal 30 from 156, search 2e+08, tol 0), middle 100000, tol 0"),
+    (LARGE, {"effort": 8.0},
+     "blocks, 4 × 4 × 10000 (k-means++ of 5000, anneal 30 from 156, search inf, tol 0, 1 s), middle 100000, "
+     "tol 0, 8 s"),
+    (LARGE, {"init": "random-points"},
+     "blocks, 3 × 4 × 5000 (random-points, anneal 30 from 78.1, search 6.2e+06, tol 0), middle 50000, tol 0"),
+    (LARGE, {"init": np.zeros((8, 16))}, "exact, centres, anneal 30 from 7.81e+04, tol 0"),
+    (LARGE, {"refine": None}, "exact, k-means++ of 5000, anneal 30 from 7.81e+04, tol 0"),
+    (LARGE, {"rule": "hartigan"}, "exact, k-means++ of 5000, tol 1e-05"),
+    (LARGE, COSINE, "exact, k-means++ of 5000, anneal 30 from 7.81e+04, tol 0"),
+    (LARGE, {"engine": "exact"}, "exact, k-means++ of 5000, anneal 30 from 7.81e+04, tol 0"),
+    (Shape(60_000, 784, 64, "float32"), {},
+     "blocks, 3 × 2 × 6857 (k-means++ of 5000, anneal 40 from 13.4, search 1.2e+07, tol 0), tol 1e-06"),
+    (Shape(200_000, 32, 256, "float32"), {},
+     "blocks, 3 × 2 × 51200 (k-means++ of 5000, anneal 5+10+60 from 12.5, search 3.4e+07+3.4e+07+3.4e+07, tol 0), "
+     "tol 1e-06"),
+    (Shape(49_999, 8, 8), {}, "exact, k-means++ of 5000, anneal 14 from 781, search 3.5e+07, tol 0"),
+    (SMALL, {"engine": "blocks"}, "blocks, 3 × 2 × 1000 (k-means++, anneal 6 from 25, search 8.4e+05, tol 0), tol 0"),
     (Shape(10, 1, 1), {}, "exact, k-means++, anneal 2 from 6, search 4e+05, tol 0"),
 ]  # fmt: skip
 
@@ -99,6 +124,14 @@ PLANS = [
 @pytest.mark.parametrize(("shape", "given", "expected"), PLANS, ids=[f"{at}" for at in range(len(PLANS))])
 def test_plans(shape, given, expected):
     assert brief(plan(given, shape)) == expected
+
+
+@pytest.mark.parametrize("init", FLAT_INIT_NAMES)
+@pytest.mark.parametrize("shape", [SMALL, LARGE, HUGE], ids=["small", "large", "huge"])
+def test_every_start_has_words(init, shape):
+    found = plan({"init": init}, shape)
+    assert f"'{init}'" not in repr(found)
+    assert found.summary
 
 
 @pytest.mark.parametrize(("shape", "given", "expected"), PLANS, ids=[f"{at}" for at in range(len(PLANS))])
@@ -204,7 +237,7 @@ def test_a_plan_in_words():
 
 def test_a_plan_says_why():
     assert plan({}, TEXTS).notes == ("no search, because the rows are sparse",)
-    assert "too large" in plan({}, LARGE).notes[0]
+    assert "too large" in plan({"engine": "exact"}, LARGE).notes[0]
     assert plan({}, MANY).notes == (
         "neighbour lists, because a pass over all 1,000 clusters would take 26 billion multiplications",
     )

@@ -10,7 +10,7 @@ from ksums.method.data.rows import prepare
 from ksums.method.starts.first_labels import StartTask, fill_empty, first_labels
 from ksums.method.starts.seeding import k_means_plus_plus
 from ksums.planning.shape import Shape
-from ksums.planning.starts import start_plan
+from ksums.planning.starts import FLAT_INIT_NAMES, start_plan
 from ksums.rules.kinds import rule_for
 
 
@@ -19,7 +19,7 @@ def nearest_sum(X, centres):
     return ((X[:, None] - centres) ** 2).sum(axis=2).min(axis=1).sum()
 
 
-@pytest.mark.parametrize("init", ["auto", "random-labels", "k-means++", "random-points"])
+@pytest.mark.parametrize("init", FLAT_INIT_NAMES)
 @pytest.mark.parametrize("k", [1, 2, 37, 80])
 def test_no_cluster_is_empty_at_the_start(init, k, rng):
     X = rng.standard_normal((80, 3))[rng.integers(0, 80, 80)]  # Some rows are equal.

@@ -18,7 +18,7 @@ def check_dense(estimator: Any, X: Matrix) -> None:
     if not sparse.issparse(X):
         return
     name = type(estimator).__name__
-    for parameter, value in (("engine", "neighbors"), ("init", "two-level")):
+    for parameter, value in (("engine", "neighbors"), ("engine", "blocks"), ("init", "two-level")):
         if isinstance(getattr(estimator, parameter), str) and getattr(estimator, parameter) == value:
             raise ValueError(
                 f"{name}: {parameter}={value!r} is not offered for sparse X; leave {parameter}='auto', reduce the "

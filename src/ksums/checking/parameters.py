@@ -12,7 +12,7 @@ from ksums.planning.effort import EFFORT_NAMES
 from ksums.planning.engines import ENGINE_NAMES
 from ksums.planning.starts import FLAT_INIT_NAMES, INIT_NAMES
 from ksums.rules.annealing import Annealed
-from ksums.rules.kinds import RULE_NAMES, rule_for
+from ksums.rules.kinds import PAIRWISE_RULE_NAMES, RULE_NAMES, rule_for
 
 
 def is_int(value: Any) -> bool:
@@ -113,7 +113,8 @@ def check_parameters(estimator: Any) -> None:
         if parameter in parameters and not constraint.holds(parameters[parameter]):
             raise ValueError(f"{name}: {parameter} must be {constraint.allowed}; got {parameters[parameter]!r}.")
     rule = parameters.get("rule", "auto")
-    if parameters.get("objective") == "pairwise" and rule in ("released", "hartigan", "online"):
+    nameless = isinstance(rule, str) and rule in RULE_NAMES and rule not in PAIRWISE_RULE_NAMES
+    if parameters.get("objective") == "pairwise" and nameless:
         raise ValueError(
             f"{name}: rule={rule!r} has no meaning for objective='pairwise'; use rule='paper' for I_s as printed, "
             "leave rule='auto', or use objective='distortion'."
@@ -122,6 +123,7 @@ def check_parameters(estimator: Any) -> None:
         _check_search(name, parameters)
     if "polish" in parameters:
         _check_lists(name, parameters)
+        _check_blocks(name, parameters)
     low, high = parameters.get("size_min"), parameters.get("size_max")
     if low is not None and high is not None and low > high:
         raise ValueError(f"{name}: size_min={low} is above size_max={high}; make size_min the smaller of the two.")
@@ -144,15 +146,40 @@ def _check_search(name: str, parameters: Mapping[str, Any]) -> None:
         )
 
 
+def _check_blocks(name: str, parameters: Mapping[str, Any]) -> None:
+    """Passes with bounds know sums of squares and annealing on samples, and nothing else."""
+    if parameters["engine"] != "blocks":
+        return
+    rule, refine = parameters["rule"], parameters["refine"]
+    wrong = [
+        f"{parameter}={parameters[parameter]!r}"
+        for parameter, allowed in (
+            ("objective", "distortion"),
+            ("metric", "l2"),
+            ("size_min", None),
+            ("size_max", None),
+        )
+        if parameters[parameter] != allowed
+    ]
+    wrong += [] if rule == "auto" or _is_annealed(rule) else [f"rule={rule!r}"]
+    wrong += [] if refine == "auto" else [f"refine={refine!r}"]
+    wrong += [] if isinstance(parameters["init"], str) else ["an array as init"]
+    if wrong:
+        raise ValueError(
+            f"{name}: engine='blocks' is for objective='distortion', metric='l2', rule='auto' or annealed, "
+            f"refine='auto', a named init and no size limits; got {', '.join(wrong)}. Use engine='exact' or 'auto'."
+        )
+
+
 def _check_lists(name: str, parameters: Mapping[str, Any]) -> None:
     """What can be combined with lists of nearest clusters, and what cannot."""
     engine, n_neighbors, polish = parameters["engine"], parameters["n_neighbors"], parameters["polish"]
-    if engine in ("exact", "reference") and n_neighbors is not None:
+    if engine not in ("auto", "neighbors") and n_neighbors is not None:
         raise ValueError(
             f"{name}: n_neighbors={n_neighbors} is for engine='neighbors'; with engine={engine!r} each sample is "
             "compared with all clusters. Use engine='neighbors', or leave n_neighbors=None."
         )
-    if engine in ("exact", "reference") and polish is not None:
+    if engine not in ("auto", "neighbors") and polish is not None:
         raise ValueError(
             f"{name}: polish={polish!r} is a last check of all clusters, which engine={engine!r} always makes; leave "
             "polish=None."

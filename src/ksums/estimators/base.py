@@ -28,8 +28,8 @@ from ksums.method.data.norms import unit_rows
 from ksums.method.data.rows import Rows, prepare
 from ksums.method.data.sums import sq_distances_to_own
 from ksums.method.fitting.budget import Budget
+from ksums.method.fitting.job import Job
 from ksums.method.fitting.records import passes_of
-from ksums.method.fitting.run import Job
 from ksums.method.nearest.centres import nearest_centres
 from ksums.method.state.limits import limits_for
 from ksums.models.files import write
@@ -209,12 +209,12 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         init = self._check(X, weights)
         with computing(self.n_threads) as threads:
             rows = prepare(X, self.metric, weights)
-        checking.check_enough_rows(self, n, len(rows.active), k)
+        checking.check_enough_rows(self, n, rows.n_active, k)
         if self.metric == "cosine":
             checking.check_directions(self, _zero_rows(rows))
         limited = any(getattr(self, limit, None) is not None for limit in ("size_min", "size_max"))
         shape = Shape(
-            len(rows.active),
+            rows.n_active,
             rows.d,
             k,
             rows.dtype.name,

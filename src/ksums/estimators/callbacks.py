@@ -60,6 +60,12 @@ class Listening:
         if error[0] is None:
             self._end(self.fit_task)
 
+    def show(self, words: str) -> None:
+        self.progress.show(words)
+
+    def wants_to_stop(self) -> bool:
+        return False
+
     def run_begins(self) -> None:
         if self.plan.runs > 1:
             self.run_task = self.fit_task.subcontext(task_name="run", max_subtasks=self.plan.most_records)

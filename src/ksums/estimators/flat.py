@@ -65,8 +65,8 @@ class KSums(Clusterer):
         offered, the rule is annealed, the engine compares with all clusters, and the copy takes no more than 256 MB.
 
     effort : {"low", "default", "high"} or float, default="default"
-        How much annealing and search there is; with the engine ``"neighbors"``, how much annealing and how long the
-        lists are. Where there is no search (under cosine, for sparse rows, for ``"pairwise"``), ``"high"`` makes at
+        How much annealing and search there is; with the engine ``"blocks"``, how many samples are searched; with
+        ``"neighbors"``, how much annealing and how long the lists are. Where there is no search (under cosine, for sparse rows, for ``"pairwise"``), ``"high"`` makes at
         least four runs for k below 500. Levels are amounts of work, so a fit is the same each time. A number is a time
         in seconds, which the search, or longer lists, make use of (without either the fit may end before): then the
         result depends on the machine.
@@ -80,7 +80,8 @@ class KSums(Clusterer):
     tol : float, default=None
         A run ends when the objective has fallen by no more than this, relatively, in the last pass (in the last three
         for rules that may also raise it). 0: only when no sample moves. None: 2e-4 with the engine ``"neighbors"``
-        (2e-3 at low effort), otherwise 0 for ``"annealed"`` and 1e-5 for the other rules.
+        (2e-3 at low effort); 1e-6 with ``"blocks"`` and k ≥ 64; otherwise 0 for ``"annealed"`` and 1e-5 for the other
+        rules.
 
     time_budget : float, default=None
         Seconds after which the fit stops, in the middle of a pass if need be, and keeps the best found. The start is
@@ -91,8 +92,11 @@ class KSums(Clusterer):
         Hard limits on the size of each cluster: number of samples, or sum of weights. Where a limit prevents a sample
         from moving, it may swap clusters with another one.
 
-    engine : {"auto", "exact", "neighbors", "reference"}, default="auto"
-        ``"exact"`` is Algorithm 1, compiled. ``"neighbors"``, for dense rows and hundreds of clusters or more: a sample
+    engine : {"auto", "exact", "blocks", "neighbors", "reference"}, default="auto"
+        ``"exact"`` is Algorithm 1, compiled. ``"blocks"``, for few clusters and many dense rows (l2, E_m, annealed, no
+        size limits): annealing and search on samples, then exact passes over all rows in storage order, which skip the
+        rows that cannot gain. ``"auto"`` uses it for n ≥ 50,000 and k ≤ 512 if ``refine`` and ``init`` are not given
+        otherwise (``init`` may be a name). ``"neighbors"``, for dense rows and hundreds of clusters or more: a sample
         is compared only with the clusters nearest to its own, so a pass takes n·L steps instead of n·k, where L is the
         length of the lists. ``"auto"`` uses it for k ≥ 2000, and for k ≥ 500 if n·k·d is at least 10 billion, with the
         annealed rule on dense rows, unless a merge–split search is asked for; it ends somewhat higher than search and

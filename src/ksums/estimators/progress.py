@@ -13,6 +13,7 @@ from ksums.planning.plan import Plan, TreePlan
 
 class Progress(Protocol):
     def update(self, record: PassRecord) -> None: ...
+    def show(self, words: str) -> None: ...
     def close(self) -> None: ...
 
 
@@ -20,11 +21,16 @@ class _Silent:
     def update(self, record: PassRecord) -> None:
         pass
 
+    def show(self, words: str) -> None:
+        pass
+
     def close(self) -> None:
         pass
 
 
 def _words_of(record: PassRecord) -> str:
+    if record.stage == "samples":
+        return f"samples searched, objective {record.objective:.6g}"
     if record.stage == "merge-split":
         return f"merge-split, objective {record.objective:.6g}, {record.kept} of {record.trials} trials kept"
     relaxation = f"relaxation {record.relaxation:.3g}, " if record.stage == "annealing" else ""
@@ -37,18 +43,21 @@ class _Lines:
     def __init__(self, title: str, stream: TextIO, pause: float) -> None:
         self.title, self.stream, self.pause = title, stream, pause
         self.last_line = -pause
-        self.waiting: PassRecord | None = None
+        self.waiting: str | None = None
 
     def update(self, record: PassRecord) -> None:
-        self.waiting = record
+        self.show(f"{_words_of(record)}, {record.seconds:.2f} s")
+
+    def show(self, words: str) -> None:
+        self.waiting = words
         if time.monotonic() - self.last_line >= self.pause:
             self._write()
 
     def _write(self) -> None:
-        if self.waiting is not None:
-            words = f"{self.title}: {_words_of(self.waiting)}, {self.waiting.seconds:.2f} s"
-            print(words, file=self.stream, flush=True)
-            self.waiting, self.last_line = None, time.monotonic()
+        words, self.waiting = self.waiting, None
+        if words is not None:
+            print(f"{self.title}: {words}", file=self.stream, flush=True)
+            self.last_line = time.monotonic()
 
     def close(self) -> None:
         self._write()
@@ -68,6 +77,9 @@ class _Bar:
             self.bar.reset()
         self.bar.set_postfix_str(_words_of(record), refresh=False)
         self.bar.update()
+
+    def show(self, words: str) -> None:
+        self.bar.set_postfix_str(words)
 
     def close(self) -> None:
         self.bar.close()

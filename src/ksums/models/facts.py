@@ -18,20 +18,8 @@ from ksums.rules.kinds import KINDS, Kind, Rule
 
 _TREE = ("splits", "sizes", "within", "objectives")
 _SUMS = ("composites", "sizes", "counts", "norm_sums", "sq_composites")  # of a stream's state
-_RECORDS = {
-    record.__name__: record
-    for record in (
-        plans.AnnealingPlan,
-        plans.EnginePlan,
-        plans.Plan,
-        plans.Round,
-        plans.SearchPlan,
-        plans.StartPlan,
-        plans.Stop,
-        plans.TreePlan,
-        Rule,
-        Shape,
-    )
+_RECORDS: dict[str, Any] = {
+    name: record for name, record in {**vars(plans), "Rule": Rule, "Shape": Shape}.items() if is_dataclass(record)
 }
 """Frozen records that are stored field by field: those that make up a plan."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ksums.planning.shape import Shape
 
-ENGINE_NAMES = ("auto", "exact", "neighbors", "reference")
+ENGINE_NAMES = ("auto", "exact", "blocks", "neighbors", "reference")
 """What the parameter ``engine`` may be."""
 
 _MANY_CLUSTERS = 2000

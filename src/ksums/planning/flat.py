@@ -10,8 +10,9 @@ import numpy as np
 from ksums.planning import effort as efforts
 from ksums.planning.annealing import annealing_plan
 from ksums.planning.engines import copies_rows, reason_for_lists
-from ksums.planning.plan import EnginePlan, Plan, Stop
-from ksums.planning.search import fits_into_memory, is_offered, search_plan
+from ksums.planning.plan import EnginePlan, Plan, StartPlan, Stop
+from ksums.planning.samples import sample_plan, settles_at, uses_samples
+from ksums.planning.search import copy_is_small, is_offered, search_plan
 from ksums.planning.shape import Shape
 from ksums.planning.starts import start_plan
 from ksums.rules.annealing import Annealed
@@ -50,6 +51,8 @@ def plan_flat(parameters: Mapping[str, Any], shape: Shape) -> Plan:
     annealed, rule, effort = schedule_of(parameters["rule"]), flat_rule(parameters), parameters["effort"]
     notes: list[str] = []
     lists = _uses_lists(parameters, annealed, shape, notes)
+    if not lists and _uses_samples(parameters, annealed, rule, shape):
+        return _plan_with_samples(parameters, rule, shape)
     search = _searches(parameters, annealed, rule, lists, shape, notes)
     max_iter = int(parameters["max_iter"])
     if lists:
@@ -73,6 +76,26 @@ def plan_flat(parameters: Mapping[str, Any], shape: Shape) -> Plan:
     )
 
 
+def _plan_with_samples(parameters: Mapping[str, Any], rule: Rule, shape: Shape) -> Plan:
+    """Annealing and search on samples, then passes with bounds over all rows."""
+    effort = parameters["effort"]
+
+    def plan_of(small: Shape, effort_of_sample: str | float) -> Plan:
+        own = {"effort": effort_of_sample, "engine": "exact", "n_init": 1, "tol": None, "time_budget": None}
+        return plan_flat({**parameters, **own}, small)
+
+    return Plan(
+        shape=shape,
+        rule=rule,
+        start=StartPlan("samples"),
+        engine=EnginePlan("blocks"),
+        stop=Stop(int(parameters["max_iter"]), settles_at(shape.k) if parameters["tol"] is None else parameters["tol"]),
+        samples=sample_plan(shape, effort, plan_of),
+        runs=int(parameters["n_init"]),
+        seconds=min(_seconds(parameters["time_budget"]), float(effort) if efforts.is_timed(effort) else np.inf),
+    )
+
+
 def plan_single(shape: Shape, rule: Rule, start: str, engine: EnginePlan, stop: Stop, runs: int) -> Plan:
     """The plan of a method that is one rule, one start and one engine, such as the paper's baselines."""
     return Plan(shape, rule, start_plan(start, False, shape), engine, stop, runs=runs)
@@ -91,6 +114,15 @@ def _uses_lists(parameters: Mapping[str, Any], annealed: Annealed | None, shape:
     return True
 
 
+def _uses_samples(parameters: Mapping[str, Any], annealed: Annealed | None, rule: Rule, shape: Shape) -> bool:
+    """Whether annealing and search are made on samples; ``"blocks"`` is refused by then where that is not offered."""
+    if parameters["engine"] == "blocks":
+        return True
+    automatic = parameters["engine"] == "auto" and parameters["refine"] == "auto"
+    named = isinstance(parameters["init"], str)
+    return automatic and named and annealed is not None and is_offered(rule) and uses_samples(shape)
+
+
 def _searches(
     parameters: Mapping[str, Any],
     annealed: Annealed | None,
@@ -107,7 +139,7 @@ def _searches(
     if shape.sparse:
         notes.append("no search, because the rows are sparse")
         return False
-    if parameters["refine"] == "auto" and not fits_into_memory(shape):
+    if parameters["refine"] == "auto" and not copy_is_small(shape):
         notes.append("no search, because its copy of the rows would be too large (refine='merge-split' asks for it)")
         return False
     return True

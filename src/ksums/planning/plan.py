@@ -77,6 +77,22 @@ class Stop:
 
 
 @dataclass(frozen=True)
+class SamplePlan:
+    """Searches on samples of the rows, before the passes over all rows."""
+
+    rows: int
+    """Rows of a sample."""
+    count: int
+    """Samples that are searched at a time."""
+    batches: int
+    """Further samples are searched while the best two disagree, up to this many times ``count``."""
+    middle: int
+    """Rows on which the results of the samples are compared and improved; 0: all rows."""
+    plan: Plan
+    """What is done with each sample."""
+
+
+@dataclass(frozen=True)
 class Plan:
     """What a flat fit will do."""
 
@@ -85,6 +101,8 @@ class Plan:
     start: StartPlan
     engine: EnginePlan
     stop: Stop
+    samples: SamplePlan | None = None
+    """Where the first labels come from, if not from ``start``."""
     rounds: tuple[Round, ...] = ()
     annealing: AnnealingPlan | None = None
     search: SearchPlan | None = None
@@ -107,7 +125,7 @@ class Plan:
     def most_records(self) -> int:
         """The most records that a run can leave."""
         search = 0 if self.search is None else self.search.records * len(self.rounds)
-        return self.stop.max_iter + search + (self.polish is not None)
+        return self.stop.max_iter + search + (self.polish is not None) + (self.samples is not None)
 
     @property
     def summary(self) -> str:

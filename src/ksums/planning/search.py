@@ -23,7 +23,7 @@ def is_offered(rule: Rule) -> bool:
     return rule.kind is SQUARES
 
 
-def fits_into_memory(shape: Shape) -> bool:
+def copy_is_small(shape: Shape) -> bool:
     """Whether the copy that a search makes is small enough to be made without asking."""
     return shape.bytes + shape.n * _BYTES_PER_ROW <= _COPIED_BYTES
 

@@ -1,4 +1,9 @@
-"""Where first labels come from, and how the start for many clusters is made."""
+"""Where first labels come from, and how the start for many clusters is made.
+
+To add a start: put its name into ``INIT_NAMES`` (flat fits and splits of trees) or into ``FLAT_INIT_NAMES`` (flat fits
+only), make its labels or centres in ``method/starts/first_labels.py``, say what it is in ``words.py``, and describe it
+in the docstring of ``KSums``. ``tests/test_seeding.py`` and ``tests/test_planning.py`` take the names from here.
+"""
 
 from __future__ import annotations
 

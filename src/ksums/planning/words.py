@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ksums.planning.plan import Plan, StartPlan, Stop, TreePlan
+from ksums.planning.plan import Plan, SamplePlan, StartPlan, Stop, TreePlan
 from ksums.planning.shape import Shape
 from ksums.planning.starts import SAMPLE_PER_CELL, coarse_clusters
 from ksums.planning.timing import is_limited
@@ -17,15 +17,13 @@ _STARTS = {
     "centres": "the given centres",
     "two-seeds": "two k-means++ seeds",
 }
+_LARGE = 100
+"""Relaxations from here on are written as whole numbers."""
 
 
 def summary(plan: Plan) -> str:
     """A flat plan in one line."""
-    parts = [_start(plan.start, plan.shape)]
-    if (annealing := _annealing(plan)) is not None:
-        parts.append(annealing)
-    if plan.search is not None:
-        parts.append("merge–split search")
+    parts = _before_passes(plan) if plan.samples is None else [_samples(plan.samples)]
     parts.append(f"then {_passes(plan)}{_until(plan.stop)}")
     runs = f"; the best of {plan.runs} runs" if plan.runs > 1 else ""
     limit = f"; at most {plan.seconds:g} s" if is_limited(plan.seconds) else ""
@@ -34,10 +32,16 @@ def summary(plan: Plan) -> str:
 
 def lines(plan: Plan) -> list[str]:
     """A flat plan in a few lines."""
-    found = [_title(plan.shape), _line("start", _start(plan.start, plan.shape))]
+    found = [_title(plan.shape)]
+    if plan.samples is None:
+        found.append(_line("start", _start(plan.start, plan.shape)))
+    else:
+        found += _sample_lines(plan.samples)
     if (annealing := _annealing(plan)) is not None and plan.annealing is not None:
         passes = annealing.replace(" annealing", "")
-        found.append(_line("annealing", f"{passes}, relaxation from {first_relaxation(plan):.3g} down to 1"))
+        hottest = first_relaxation(plan)
+        start = f"{hottest:.3g}" if hottest < _LARGE else f"{hottest:,.0f}"
+        found.append(_line("annealing", f"{passes}, relaxation from {start} down to 1"))
     if plan.search is not None:
         found.append(_line("search", f"merge–split, {_comparisons(plan)}"))
     found.append(_line("passes", f"{_of_passes(plan)}{_until(plan.stop)} (at most {plan.stop.max_iter} in all)"))
@@ -96,7 +100,35 @@ def _start(start: StartPlan, shape: Shape) -> str:
     if start.name == "sample":
         return f"the best of {start.tries} splits of {start.sample:,} sampled rows"
     drawn = f" from {start.sample:,} sampled rows" if start.sample and start.name != "random-points" else ""
-    return _STARTS.get(start.name, start.name) + drawn
+    return _STARTS[start.name] + drawn
+
+
+def _before_passes(plan: Plan) -> list[str]:
+    """Start, annealing and search."""
+    parts = [_start(plan.start, plan.shape)]
+    if (annealing := _annealing(plan)) is not None:
+        parts.append(annealing)
+    if plan.search is not None:
+        parts.append("merge–split search")
+    return parts
+
+
+def _samples(samples: SamplePlan) -> str:
+    what = "annealing and merge–split search" if samples.plan.search is not None else "annealing"
+    drawn = f"{samples.count} samples" if samples.count > 1 else "a sample"
+    middle = f", the best result continued on {samples.middle:,} rows" if samples.middle else ""
+    return f"{what} on {drawn} of {samples.rows:,} rows{middle}"
+
+
+def _sample_lines(samples: SamplePlan) -> list[str]:
+    most = samples.batches * samples.count
+    more = f" (up to {most} if they disagree)" if most > samples.count > 1 else ""
+    found = [
+        _line("samples", f"{samples.count} of {samples.rows:,} rows{more}: {', '.join(_before_passes(samples.plan))}")
+    ]
+    if samples.middle:
+        found.append(_line("middle", f"the best result continues on {samples.middle:,} rows"))
+    return found
 
 
 def _annealing(plan: Plan) -> str | None:
@@ -129,6 +161,8 @@ def _passes(plan: Plan) -> str:
     name = plan.engine.name
     if name == "neighbors":
         return f"passes that compare each row with the {_list_length(plan):,} nearest clusters"
+    if name == "blocks":
+        return "exact passes over all rows, block by block,"
     if name in ("exact", "reference"):
         return "exact passes over all rows" + (" by the slow reference engine" if name == "reference" else "")
     options = ", ".join(f"{option}={value}" for option, value in plan.engine.options.items())
@@ -152,6 +186,6 @@ def _until(stop: Stop) -> str:
 
 def _of_split(plan: TreePlan) -> str:
     init = plan.split.start.name
-    start = "k-means++ seeds (large clusters: a split of a sample)" if init == "auto" else _STARTS.get(init, init)
+    start = "k-means++ seeds (large clusters: a split of a sample)" if init == "auto" else _STARTS[init]
     tries = f", the best of {plan.tries} tries" if plan.tries > 1 else ""
     return f"from {start}, then {_passes(plan.split)}{_until(plan.split.stop)}{tries}"

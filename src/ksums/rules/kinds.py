@@ -37,12 +37,17 @@ more rules serve the paper's baselines: ``nearest`` is ``online``, comparing dir
 every move (LENGTH).
 
 To add a kind: describe it here and add it to ``KINDS``, then write its plain form (``plain.py``; the import fails until
-it is complete) and its compiled form (``compiled.py``; ``tests/test_rules.py`` names what is missing).
+it is complete) and its compiled form, six branches and a constant in ``compiled.py`` (``tests/test_rules.py`` names
+what is missing). Numba's cache does not notice changes in ``compiled.py``: ``make clean-kernels``.
+
+To add a name for users: put it into ``RULE_NAMES`` (and into ``EXPONENTS`` if it is of kind SQUARES), return its rule
+from ``rule_for``, and describe it in the docstring of ``KSums`` and in ``docs/guide/method.md``. Parameter checks and
+tests take the names from here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -60,6 +65,7 @@ class Kind:
     """The formulas of both costs."""
     objective: str
     """What a rule of this kind minimises; see ``objectives.py``."""
+    _: KW_ONLY
     affine: bool
     """Whether, with all weights 1, the join cost is affine in x·D with coefficients that depend on the cluster only."""
     affine_with_weights: bool
@@ -72,13 +78,25 @@ class Kind:
     """Whether a difference of costs is the fall of the objective itself; otherwise it is that per unit of weight."""
 
 
-SQUARES = Kind("SQUARES", 0, "(n/(n−w))^q |x − C|²", "(n/(n+w))^p |x − C|²", "distortion", True, False, True)
-PAIRS = Kind("PAIRS", 1, "n x·x − 2 x·D + Q", "n x·x − 2 x·D + Q", "pairwise", True, True, True)
-COSINE = Kind("COSINE", 2, "−cos(x, D)", "−cos(x, D + w x)", "cosine_distance", False, False, False, directions=True)
-DIRECTION = Kind("DIRECTION", 3, "−cos(x, D)", "−cos(x, D)", "cosine_distance", True, True, False, directions=True)
+SQUARES = Kind(
+    "SQUARES", 0, "(n/(n−w))^q |x − C|²", "(n/(n+w))^p |x − C|²", "distortion",
+    affine=True, affine_with_weights=False, exact=True,
+)  # fmt: skip
+PAIRS = Kind(
+    "PAIRS", 1, "n x·x − 2 x·D + Q", "n x·x − 2 x·D + Q", "pairwise",
+    affine=True, affine_with_weights=True, exact=True,
+)  # fmt: skip
+COSINE = Kind(
+    "COSINE", 2, "−cos(x, D)", "−cos(x, D + w x)", "cosine_distance",
+    affine=False, affine_with_weights=False, exact=False, directions=True,
+)  # fmt: skip
+DIRECTION = Kind(
+    "DIRECTION", 3, "−cos(x, D)", "−cos(x, D)", "cosine_distance",
+    affine=True, affine_with_weights=True, exact=False, directions=True,
+)  # fmt: skip
 LENGTH = Kind(
-    "LENGTH", 4, "(|D − q w x| − |D|)/q", "(|D| − |D + p w x|)/p", "cosine_distance", False, False, True,
-    directions=True, cost_includes_weight=True,
+    "LENGTH", 4, "(|D − q w x| − |D|)/q", "(|D| − |D + p w x|)/p", "cosine_distance",
+    affine=False, affine_with_weights=False, exact=True, directions=True, cost_includes_weight=True,
 )  # fmt: skip
 
 KINDS = (SQUARES, PAIRS, COSINE, DIRECTION, LENGTH)
@@ -103,6 +121,8 @@ EXPONENTS = {
 
 RULE_NAMES = ("auto", *EXPONENTS)
 """What the parameter ``rule`` of an estimator may be called; ``KSums`` also knows ``"annealed"``."""
+PAIRWISE_RULE_NAMES = ("auto", "paper")
+"""Of these, the ones that mean something for the objective ``"pairwise"``."""
 
 _PATIENCE = 3
 """Passes without progress after which a rule that may also raise its objective has settled."""

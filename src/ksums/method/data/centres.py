@@ -6,7 +6,6 @@ norms count as 0, so that this is the one of largest cosine, whatever the length
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy import sparse
 
 from ksums.compute.arrays import Matrix, arithmetic_of
 from ksums.method.data.norms import sq_norms, unit_vectors
-from ksums.method.data.rows import Rows, largest_entry, power_of_two_near, prepare, sq_norms_of
+from ksums.method.data.rows import Rows, largest_entry, power_of_two_near, prepare
 
 
 class Centres(NamedTuple):
@@ -50,14 +49,13 @@ def prepare_with_centres(X: Matrix, centres: np.ndarray, metric: str) -> tuple[R
         if not sparse.issparse(X):
             shift = centres.mean(axis=0, dtype=np.float64).astype(dtype)
         scales[0] = power_of_two_near(largest_entry(centres if shift is None else centres - shift), dtype)
-    rows = Rows(X, dtype, shift, scales, None, np.empty(0), np.arange(X.shape[0]))
+    rows = Rows(X, dtype, shift, scales, None)
     return rows, centres_for_rows(centres, rows, metric)
 
 
 def prepare_with_distances(X: Matrix, centres: np.ndarray, metric: str) -> tuple[Rows, Centres]:
-    """The same for dense rows with what |x − C|² needs: the norms of the rows; under cosine both have unit length."""
+    """The same where |x − C|² itself is needed: under cosine, rows and centres both get unit length."""
     if metric == "cosine":
         rows = prepare(X, metric)
         return rows, Centres(centres_for_rows(centres, rows, metric).vectors, np.ones(len(centres)))
-    rows, placed = prepare_with_centres(X, centres, metric)
-    return replace(rows, sq_norms=sq_norms_of(rows, rows.active)), placed
+    return prepare_with_centres(X, centres, metric)

@@ -15,6 +15,8 @@ from ksums.rules.objectives import within_from_squares
 
 _NUMBERS = 1 << 18
 """Dense rows are converted to float64 in blocks of this many numbers."""
+_LOOK_AT = 1 << 14
+"""Labels that are searched at a time for a member of each cluster."""
 _SPARSE_BLOCK = 4096
 """Sparse rows are read this many at a time."""
 
@@ -76,10 +78,23 @@ def measure_clusters(
 
 def distinct_clusters(X: Matrix, labels: np.ndarray, metric: str, distortion: float) -> int:
     """Number of clusters that differ. Two clusters can only be copies of each other if each holds equal rows."""
-    names, first = np.unique(labels, return_index=True)
+    first = _first_members(labels)
     members = as_dense(X[first].astype(np.float64))
     if metric == "cosine":
         members = unit_rows(members).round(12)
     if distortion > 1e-12 * np.square(members).sum(axis=1).max():
-        return len(names)
+        return len(first)
     return len(np.unique(members, axis=0))
+
+
+def _first_members(labels: np.ndarray) -> np.ndarray:
+    """The first sample of each cluster that has one; nearly always the first few thousand samples tell."""
+    counts = np.bincount(labels)
+    first = np.full(len(counts), -1)
+    for part in blocks(len(labels), _LOOK_AT):
+        names, places = np.unique(labels[part], return_index=True)
+        new = first[names] < 0
+        first[names[new]] = part.start + places[new]
+        if (first[counts > 0] >= 0).all():
+            break
+    return first[first >= 0]

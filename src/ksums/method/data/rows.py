@@ -42,8 +42,8 @@ class Rows:
     shift: np.ndarray | None  # (d,)  subtracted from each row
     scales: np.ndarray  # (1,) or (n,)  each row is multiplied by this afterwards
     weights: np.ndarray | None  # (n,)  float64; None: all are 1
-    sq_norms: np.ndarray  # (n,)  float64, of the prepared rows
-    active: np.ndarray  # the active rows, in order
+    known_sq_norms: np.ndarray | None = None  # None: computed when they are needed
+    known_active: np.ndarray | None = None  # None: all rows are active
     ids: np.ndarray | None = None  # which rows of X these are; None: all of them
     cosine: bool = False  # whether only the directions of the rows count, so that they have unit length
 
@@ -54,6 +54,25 @@ class Rows:
     @property
     def d(self) -> int:
         return self.X.shape[1]
+
+    @cached_property
+    def sq_norms(self) -> np.ndarray:
+        """(n,) x·x of the prepared rows that are active, in float64."""
+        return sq_norms_of(self, self.active) if self.known_sq_norms is None else self.known_sq_norms
+
+    @cached_property
+    def active(self) -> np.ndarray:
+        """The active rows, in order."""
+        return np.arange(self.n) if self.known_active is None else self.known_active
+
+    def with_active(self, active: np.ndarray) -> Rows:
+        """The same rows, of which others are active."""
+        return replace(self, known_active=active, known_sq_norms=self.sq_norms)
+
+    @property
+    def n_active(self) -> int:
+        """The number of active rows."""
+        return self.n if self.known_active is None else len(self.known_active)
 
     @cached_property
     def is_sparse(self) -> bool:
@@ -111,30 +130,28 @@ class Rows:
 
 
 def plain_rows(points: np.ndarray) -> Rows:
-    """The rows of a dense array as they are, without their norms."""
-    return Rows(points, points.dtype, None, np.ones(1), None, np.empty(0), np.arange(len(points)))
+    """The rows of a dense array as they are."""
+    return Rows(points, points.dtype, None, np.ones(1), None)
 
 
 def prepare(X: Matrix, metric: str, weights: np.ndarray | None = None) -> Rows:
-    """Read the data two or three times and decide how its rows are prepared. ``X`` is finite."""
-    n = X.shape[0]
-    dtype, everything = arithmetic_of(X), np.arange(n)
-    unprepared = Rows(X, dtype, None, np.ones(1), weights, np.empty(0), everything)
-    weighty = everything if weights is None else np.flatnonzero(weights > 0)
+    """Read the data once or twice and decide how its rows are prepared. ``X`` is finite."""
+    n, dtype = X.shape[0], arithmetic_of(X)
+    weighty = None if weights is None else np.flatnonzero(weights > 0)
+    unprepared = Rows(X, dtype, None, np.ones(1), weights, known_active=weighty)
     if metric == "cosine":
         lengths = _lengths(unprepared)
         # A shorter row would need a scale outside the range of the arithmetic: it counts as zero.
         directed = lengths > 4 * float(np.finfo(dtype).tiny)
         scales = np.divide(1.0, lengths, out=np.zeros(n), where=directed)
-        active, sq_norms = weighty[directed[weighty]], directed.astype(np.float64)
-        return replace(unprepared, scales=scales, sq_norms=sq_norms, active=active, cosine=True)
+        active, sq_norms = unprepared.active[directed[unprepared.active]], directed.astype(np.float64)
+        return replace(unprepared, scales=scales, known_sq_norms=sq_norms, known_active=active, cosine=True)
     shift = None
     if not sparse.issparse(X):
-        shift, largest = _mean_and_reach(unprepared, weighty)
+        shift, largest = _mean_and_reach(unprepared)
     else:
-        largest = max(largest_entry(unprepared.read(ids)) for ids in unprepared.blocks_of(weighty))
-    rows = replace(unprepared, shift=shift, scales=np.array([power_of_two_near(largest, dtype)]))
-    return replace(rows, sq_norms=sq_norms_of(rows, weighty), active=weighty)
+        largest = max(largest_entry(unprepared.read(ids)) for ids in unprepared.blocks_of(unprepared.active))
+    return replace(unprepared, shift=shift, scales=np.array([power_of_two_near(largest, dtype)]))
 
 
 def subset(rows: Rows, ids: np.ndarray) -> Rows:
@@ -146,7 +163,9 @@ def subset(rows: Rows, ids: np.ndarray) -> Rows:
     of_all = ids if rows.ids is None else rows.ids[ids]
     small = _bytes_of(rows, of_all) <= _GATHERED_BYTES
     weights, everything = None if rows.weights is None else rows.weights[ids], np.arange(len(ids))
-    own = replace(rows, ids=of_all, weights=weights, sq_norms=rows.sq_norms[ids], active=everything)
+    own = replace(rows, ids=of_all, weights=weights, known_sq_norms=None, known_active=None)
+    if rows.is_sparse or rows.cosine:
+        own = replace(own, known_sq_norms=rows.sq_norms[ids])
     if rows.is_sparse:
         if not small:
             return own
@@ -162,11 +181,19 @@ def subset(rows: Rows, ids: np.ndarray) -> Rows:
         block -= block.mean(axis=0, dtype=np.float64).astype(rows.dtype)
         if rows.scales[0] != 1:
             block *= rows.scales.astype(rows.dtype)
-        return replace(uncentred, X=block, ids=None, sq_norms=norms.exact_sq_norms(block))
+        return replace(uncentred, X=block, ids=None)
     sums = (uncentred.read(part).sum(axis=0, dtype=np.float64) for part in uncentred.blocks_of(everything))
     mean = sum(sums, np.zeros(rows.d)) / len(ids)
-    own = replace(own, shift=mean.astype(rows.dtype))
-    return replace(own, sq_norms=sq_norms_of(own, everything))
+    return replace(own, shift=mean.astype(rows.dtype))
+
+
+def gathered(rows: Rows, ids: np.ndarray) -> Rows:
+    """Some of the dense rows as data of their own, numbered from 0: a copy of them, prepared."""
+    weights = None if rows.weights is None else rows.weights[ids]
+    return replace(
+        rows, X=rows.read(ids), shift=None, scales=np.ones(1), weights=weights, known_sq_norms=None, known_active=None,
+        ids=None,
+    )  # fmt: skip
 
 
 def sq_norms_of(rows: Rows, ids: np.ndarray) -> np.ndarray:
@@ -194,15 +221,18 @@ def power_of_two_near(largest: float, dtype: np.dtype[Any]) -> float:
     return float(2.0 ** np.clip(-np.frexp(largest)[1], -most, most))
 
 
-def _mean_and_reach(rows: Rows, ids: np.ndarray) -> tuple[np.ndarray, float]:
-    """Mean of dense rows, in their arithmetic, and the largest distance from it along any axis."""
+def _mean_and_reach(rows: Rows) -> tuple[np.ndarray, float]:
+    """Mean of the active rows of dense data, in their arithmetic, and the largest distance from it along any axis."""
 
-    def measure(part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        block = rows.read(part)
+    def measure(part: np.ndarray | slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        block = rows.X[part].astype(rows.dtype, copy=False) if isinstance(part, slice) else rows.read(part)
         return block.sum(axis=0, dtype=np.float64), block.min(axis=0), block.max(axis=0)
 
-    sums, least, most = zip(*in_order(measure, rows.blocks_of(ids)), strict=True)
-    mean = (np.sum(sums, axis=0) / len(ids)).astype(rows.dtype)
+    parts: Any = blocks(rows.n, rows.block_length())  # without a copy
+    if rows.known_active is not None:
+        parts = rows.blocks_of(rows.active)
+    sums, least, most = zip(*in_order(measure, parts), strict=True)
+    mean = (np.sum(sums, axis=0) / rows.n_active).astype(rows.dtype)
     return mean, float(np.maximum(np.max(most, axis=0) - mean, mean - np.min(least, axis=0)).max(initial=0.0))
 
 

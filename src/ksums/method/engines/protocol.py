@@ -29,6 +29,10 @@ class Engine(ABC):
         Between two yields the state is consistent, so a caller may stop there. An engine sets ``comparisons``.
         """
 
+    def draw_order(self, rng: np.random.Generator) -> np.ndarray:
+        """A random order for a visit: of the active samples, or of what the engine visits as a whole."""
+        return self.rows.active[rng.permutation(len(self.rows.active))]
+
     def use_rule(self, rule: Rule) -> None:
         """Continue with another rule of the same kind."""
         self.rule = rule
@@ -42,7 +46,7 @@ class Engine(ABC):
         return None
 
     def visiting_order(self, order: np.ndarray) -> np.ndarray:
-        """The order in which ``visit(order)`` would take the samples now."""
+        """The order of samples in which ``visit(order)`` would take the samples now."""
         return order
 
 
@@ -74,6 +78,12 @@ def _exact(*arguments: Any) -> Engine:
     return ExactEngine(*arguments)
 
 
+def _blocks(*arguments: Any) -> Engine:
+    from ksums.method.engines.blocks import BlockEngine
+
+    return BlockEngine(*arguments)
+
+
 def _neighbours(*arguments: Any, **options: Any) -> Engine:
     from ksums.method.engines.neighbours import NeighbourEngine
 
@@ -82,4 +92,5 @@ def _neighbours(*arguments: Any, **options: Any) -> Engine:
 
 register_engine("reference", _reference)
 register_engine("exact", _exact)
+register_engine("blocks", _blocks)
 register_engine("neighbors", _neighbours)

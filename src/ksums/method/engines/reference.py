@@ -1,6 +1,6 @@
 """The definition of right: Algorithm 1 of the paper in plain NumPy, float64, one sample at a time.
 
-Never optimised. Every other engine is tested against one of these two, pass by pass.
+Never optimised. Every other engine is tested against one of these three, pass by pass.
 """
 
 from __future__ import annotations
@@ -46,6 +46,27 @@ class ReferenceEngine(Engine):
         return True
 
 
+class ReferenceBlocks(Engine):
+    """Blocks of samples propose moves against one state: the twin of ``blocks.BlockEngine``.
+
+    The proposals of a block are verified one by one against the present state, and those that are still gains are made.
+    """
+
+    def __init__(self, rows: Rows, state: ClusterState, rule: Rule, limits: Limits, *, length: int) -> None:
+        super().__init__(rows, state, rule, limits)
+        self.length = length
+
+    def visit(self, order: np.ndarray) -> Iterator[int]:
+        """Block after block, each in storage order; yields the number of moves of each."""
+        self.comparisons = len(self.rows.active) * len(self.state.sizes)
+        blocks_of_rows = self.rows.active // self.length
+        everything = np.arange(len(self.state.sizes))
+        for b in order:
+            members = self.rows.active[blocks_of_rows == b]
+            proposals = [_propose(self, i, int(self.state.labels[i]), everything) for i in members]
+            yield sum(_move(self, *proposal) for proposal in proposals if proposal is not None)
+
+
 class ReferenceNeighbours(Engine):
     """Each sample is offered to the clusters in given lists: the twin of ``neighbours.NeighbourEngine``.
 
@@ -81,32 +102,39 @@ class ReferenceNeighbours(Engine):
                 proposal
                 for w in clusters[first : first + self.batch]
                 for i in order[before[order] == w]
-                if (proposal := self._propose(i, w)) is not None
+                if (proposal := _propose(self, i, w, self._lists[w, 1 : self.filled[w]])) is not None
             ]
-            yield sum(self._move(*proposal) for proposal in proposals)
+            yield sum(_move(self, *proposal) for proposal in proposals)
 
-    def _propose(self, i: int, src: int) -> tuple[int, np.ndarray, float, int, int] | None:
-        """Sample i with the cluster of the list that it would join."""
-        rule, state = self.rule, self.state
-        x, weight = self.rows.read(np.array([i]), np.float64)[0], float(self.rows.weights_of(np.array([i]))[0])
-        near = self._lists[src, 1 : self.filled[src]]
-        costs = plain_form(rule).join_costs(rule, x, weight, state)[near]
-        costs[state.sizes[near] + weight > self.limits.high[near]] = np.inf
-        if state.counts[src] <= 1 or not costs.min() < _to_beat(rule, x, weight, state, src):
-            return None
-        return i, x, weight, src, int(near[costs.argmin()])
 
-    def _move(self, i: int, x: np.ndarray, weight: float, src: int, dst: int) -> bool:
-        rule, state, limits = self.rule, self.state, self.limits
-        if state.counts[src] <= 1 or state.sizes[src] - weight < limits.low[src]:
-            return False
-        if state.sizes[dst] + weight > limits.high[dst]:
-            return False
-        cost = plain_form(rule).join_costs(rule, x, weight, state)[dst]
-        if not cost < _to_beat(rule, x, weight, state, src):
-            return False
-        reallocate(state, i, x, weight, src, dst)
-        return True
+_Proposal = tuple[int, np.ndarray, float, int, int]
+"""Sample, its prepared row and weight, its cluster and the one it would join."""
+
+
+def _propose(engine: Engine, i: int, src: int, candidates: np.ndarray) -> _Proposal | None:
+    """Sample i with the candidate that it would join, on the present state."""
+    rule, state = engine.rule, engine.state
+    x, weight = engine.rows.read(np.array([i]), np.float64)[0], float(engine.rows.weights_of(np.array([i]))[0])
+    others = candidates[candidates != src]
+    costs = plain_form(rule).join_costs(rule, x, weight, state)[others]
+    costs[state.sizes[others] + weight > engine.limits.high[others]] = np.inf
+    if state.counts[src] <= 1 or not costs.min(initial=np.inf) < _to_beat(rule, x, weight, state, src):
+        return None
+    return i, x, weight, src, int(others[costs.argmin()])
+
+
+def _move(engine: Engine, i: int, x: np.ndarray, weight: float, src: int, dst: int) -> bool:
+    """Make a proposed move, if it is a gain now; returns whether it was."""
+    rule, state, limits = engine.rule, engine.state, engine.limits
+    if state.counts[src] <= 1 or state.sizes[src] - weight < limits.low[src]:
+        return False
+    if state.sizes[dst] + weight > limits.high[dst]:
+        return False
+    cost = plain_form(rule).join_costs(rule, x, weight, state)[dst]
+    if not cost < _to_beat(rule, x, weight, state, src):
+        return False
+    reallocate(state, i, x, weight, src, dst)
+    return True
 
 
 def _to_beat(rule: Rule, x: np.ndarray, weight: float, state: ClusterState, src: int) -> float:

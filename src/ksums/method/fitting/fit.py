@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ksums.method.fitting.run import Job, Run
+from ksums.method.fitting.job import Job
+from ksums.method.fitting.run import Run
 from ksums.planning.plan import Plan
 
 

@@ -11,6 +11,12 @@ class Listener(Protocol):
     ``run`` has ``records``, ``labels`` and ``k``: a ``run.Run``, or its like for trees.
     """
 
+    def show(self, words: str) -> None:
+        """Tell a person what is going on between two passes; called from any thread."""
+
+    def wants_to_stop(self) -> bool:
+        """Asked in the middle of long work; called from any thread."""
+
     def run_begins(self) -> None: ...
     def pass_begins(self) -> None: ...
     def pass_ends(self, run: Any) -> bool: ...
@@ -19,6 +25,12 @@ class Listener(Protocol):
 
 class Silence:
     """A listener that ignores everything and stops nothing."""
+
+    def show(self, words: str) -> None:
+        pass
+
+    def wants_to_stop(self) -> bool:
+        return False
 
     def run_begins(self) -> None:
         pass

@@ -34,8 +34,9 @@ class PassRecord:
     """How often a sample was compared with a cluster (and, where there are lists of nearest clusters, a cluster with
     another one to make them)."""
     stage: str = "pass"
-    """``"annealing"``: a pass with relaxation above 1. ``"pass"``: any other. ``"merge-split"``: trials of the search
-    for a better optimum, which leaves at most ten records. ``"polish"``: the last check of all clusters."""
+    """``"samples"``: searches on samples of the rows, up to the first labels of all rows. ``"annealing"``: a pass with
+    relaxation above 1. ``"pass"``: any other. ``"merge-split"``: trials of the search for a better optimum, at most
+    ten records. ``"polish"``: the last check of all clusters."""
     relaxation: float = 1.0
     """p of an annealing pass."""
     trials: int = 0
@@ -48,4 +49,4 @@ class PassRecord:
 
 def passes_of(records: list[PassRecord]) -> int:
     """How many of the records are passes."""
-    return sum(record.stage != "merge-split" for record in records)
+    return sum(record.stage not in ("samples", "merge-split") for record in records)

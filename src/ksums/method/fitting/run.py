@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from ksums.method.data.centres import centres_of
-from ksums.method.data.rows import Rows
 from ksums.method.engines.protocol import Engine, make_engine
-from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.exchange import exchange_pass
-from ksums.method.fitting.listener import Listener
+from ksums.method.fitting.job import Job
 from ksums.method.fitting.records import PassRecord, passes_of
+from ksums.method.fitting.samples import SampleSearch
 from ksums.method.fitting.schedule import schedule_for
 from ksums.method.fitting.stopping import Best, has_settled
 from ksums.method.nearest.centres import nearest_centres
@@ -21,7 +19,7 @@ from ksums.method.starts.first_labels import StartTask, fill_empty, first_labels
 from ksums.method.state import invariants
 from ksums.method.state.limits import Limits, no_limits
 from ksums.method.state.state import build_state, renew_sq_composites
-from ksums.planning.plan import Plan, TreePlan
+from ksums.planning.plan import Plan
 from ksums.rules.annealing import relaxations, relaxed
 from ksums.rules.kinds import Rule
 from ksums.rules.objectives import objective_value
@@ -30,20 +28,6 @@ _DRIFTED = 1e-5
 """A search that believes to be lower than its labels are, by this share, has drifted by rounding and ends."""
 _QUIET = 0.01
 """With neighbour lists, exchanges cost more than a pass: they wait until no more than this share of the rows moves."""
-
-
-AnyPlan = TypeVar("AnyPlan", bound=Plan | TreePlan)
-
-
-class Job(NamedTuple, Generic[AnyPlan]):
-    """What a fit needs besides random numbers."""
-
-    rows: Rows
-    plan: AnyPlan
-    listener: Listener
-    budget: Budget = Budget()
-    given: np.ndarray | None = None  # labels or centres of the user
-    limits: Limits | None = None
 
 
 class Run:
@@ -56,13 +40,26 @@ class Run:
         self.converged = self.interrupted = self.stopped = False
         self.schedule, self.best = schedule_for(job.plan, job.budget, self.started), Best()
         self.limits = job.limits or no_limits(self.k)
-        deadline = job.budget.end_of_run(self.started)
-        task = StartTask(self.k, self.plan.rule, rng, job.given, job.limits, deadline)
-        self.state = build_state(self.rows, first_labels(self.plan.start, self.rows, task), self.k)
         self._engine: Engine | None = None  # for the present state; made when it is needed
+        self._start()
         self._settling_from = 0  # the record with which the present exact passes began
         self._last = self._objective()  # of the record before
         self.best.update(self._last, self.state.labels, steady=self.plan.rule.steady and self.plan.annealing is None)
+
+    def _start(self) -> None:
+        """The first state."""
+        job, plan = self.job, self.plan
+        if plan.samples is None:
+            deadline = job.budget.end_of_run(self.started)
+            task = StartTask(self.k, plan.rule, self.rng, job.given, job.limits, deadline)
+            self.state = build_state(self.rows, first_labels(plan.start, self.rows, task), self.k)
+            return
+        job.listener.pass_begins()
+        start = SampleSearch(job, self.rng, _run_on).start()
+        self._engine, self.state, self.interrupted = start.engine, start.engine.state, start.interrupted
+        self._last = self._objective()
+        self._record(0, "samples", start.comparisons)
+        self.stopped = self._told_to_stop() or self.interrupted
 
     @property
     def k(self) -> int:
@@ -129,11 +126,11 @@ class Run:
         """Merge–split trials, as many as the schedule allows; their result is taken if it is better."""
         from ksums.method.search.merge_split import MergeSplit  # Numba is loaded by the first fit, not by the import
 
-        trivial = self.k in (1, len(self.rows.active)) or self.best.value <= 0
+        trivial = self.k in (1, self.rows.n_active) or self.best.value <= 0
         if self.stopped or trivial or time.perf_counter() >= self.schedule.search_end():
             return
         self.converged = False
-        search = MergeSplit(self.rows, self.state, self.limits, self.rng)
+        search = MergeSplit(self.rows, self.state, self.limits, self.rng, self.job.listener.wants_to_stop)
         try:
             before = search.comparisons
             for trials, kept in self.schedule.search_parts(search, comparisons, self.job.listener.pass_begins):
@@ -177,7 +174,7 @@ class Run:
         rows, job = self.rows, self.job
         job.listener.pass_begins()
         engine = self._engine_for(rule)
-        order = rows.active[self.rng.permutation(len(rows.active))]
+        order = engine.draw_order(self.rng)
         check = invariants.PassCheck(rows, self.state, job.limits, rule, lambda: engine.visiting_order(order))
         moves, whole = 0, True
         try:
@@ -218,7 +215,7 @@ class Run:
     def _exchange(self, rule: Rule, engine: Engine, limits: Limits, moves: int) -> int:
         """Exchanges, after ``moves`` samples have moved by themselves; undone if interrupted in the middle."""
         lists = engine.lists()
-        if lists is not None and moves > _QUIET * len(self.rows.active):
+        if lists is not None and moves > _QUIET * self.rows.n_active:
             return 0
         before = self.state.labels.copy()
         try:
@@ -240,7 +237,7 @@ class Run:
             return
         self.job.listener.pass_begins()
         moves = self._take(self._nearest())
-        self._record(moves, "polish", comparisons=len(self.rows.active) * self.k)
+        self._record(moves, "polish", comparisons=self.rows.n_active * self.k)
         self._told_to_stop()
 
     def _nearest(self) -> np.ndarray:
@@ -291,3 +288,7 @@ class Run:
             )
         )
         self.best.update(objective, self.state.labels, steady=self.plan.rule.steady and stage != "annealing")
+
+
+def _run_on(job: Job[Plan], rng: np.random.Generator) -> Run:
+    return Run(job, rng).go()

@@ -7,8 +7,6 @@ one, and so on until none is nearer.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ksums.compute.arrays import blocks
@@ -55,7 +53,7 @@ def walk_to_nearest(rows: Rows, centres: Centres) -> np.ndarray:
         for _ in range(_MOST_STEPS):
             if len(walking) == 0:
                 break
-            engine = NeighbourEngine(replace(rows, active=walking), state, _NEAREST, no_limits(k))
+            engine = NeighbourEngine(rows.with_active(walking), state, _NEAREST, no_limits(k))
             walking, near = engine.move_all_at_once(near), lists
     return labels
 

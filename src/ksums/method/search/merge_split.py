@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -26,7 +27,15 @@ _COLD = 0.9
 class MergeSplit:
     """The search from one state on. It has its own copy of the active rows, sorted by cluster."""
 
-    def __init__(self, rows: Rows, state: ClusterState, limits: Limits, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        state: ClusterState,
+        limits: Limits,
+        rng: np.random.Generator,
+        wants_to_stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._wants_to_stop = wants_to_stop
         k, d = state.composites.shape
         self.rows, self.k, self.tuning = rows, k, trial_plan(k, d)
         self.ids = rows.active[np.argsort(state.labels[rows.active], kind="stable")]
@@ -92,7 +101,7 @@ class MergeSplit:
         made = kept = 0
         self._idle_after = self.tuning.idle_share * in_all
         while (compared := float(self.work.compared[0])) < stop_at and time.perf_counter() < deadline:
-            if self.exhausted:
+            if self.exhausted or self._wants_to_stop():
                 break
             until = min(stop_at, compared + self._at_a_time)
             now = heat if self._many(in_all / max(compared, 1.0)) else 0.0
@@ -103,7 +112,7 @@ class MergeSplit:
     def run_until(self, stop: float, began: float, end: float, heat: float) -> tuple[int, int]:
         """The same by the clock: until ``stop``, of the time from ``began`` to ``end``."""
         made = kept = 0
-        while (now := time.perf_counter()) < stop:
+        while (now := time.perf_counter()) < stop and not self._wants_to_stop():
             compared = float(self.work.compared[0])
             length = self._at_a_time / 20
             if compared:  # then it is known how many there are in the time left

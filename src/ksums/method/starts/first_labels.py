@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -119,5 +118,5 @@ def _from_sample(start: StartPlan, rows: Rows, task: StartTask) -> np.ndarray:
     chosen, labels = np.sort(task.rng.choice(rows.n, start.sample, replace=False)), np.zeros(rows.n, np.int32)
     few = subset(rows, chosen)
     _, labels[chosen] = min((task.cluster_sample(few) for _ in range(start.tries)), key=lambda found: found[0])
-    state = build_state(replace(rows, active=chosen), labels, task.k)
+    state = build_state(rows.with_active(chosen), labels, task.k)
     return nearest_centres(rows, rows.active, centres_of(state.composites, state.sizes, rows.cosine))

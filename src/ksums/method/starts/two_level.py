@@ -80,7 +80,7 @@ def _cells(rows: Rows, k: int, rng: np.random.Generator) -> tuple[list[np.ndarra
         own = _cluster(subset(rows, drawn), count, rule_for("distortion", "l2", "hartigan"), COARSE, rng)
     labels = np.zeros(rows.n, np.int32)
     labels[drawn] = own
-    sample = build_state(replace(rows, active=drawn), labels, count)
+    sample = build_state(rows.with_active(drawn), labels, count)
     centres = sample.composites / sample.sizes[:, None]
     squares = sq_norms(centres)
     coarse = nearest_centres(rows, active, Centres(centres, squares))

@@ -161,8 +161,8 @@ class Stream:
         if self.metric == "cosine":
             return replace(prepare(part, "cosine", own), dtype=np.dtype(np.float64))
         everything = np.arange(len(ids))
-        rows = Rows(part, np.dtype(np.float64), self.shift, np.ones(1), own, np.empty(0), np.flatnonzero(own > 0))
-        return replace(rows, sq_norms=sq_norms_of(rows, everything))
+        rows = Rows(part, np.dtype(np.float64), self.shift, np.ones(1), own, known_active=np.flatnonzero(own > 0))
+        return replace(rows, known_sq_norms=sq_norms_of(rows, everything))
 
     def _renew(self) -> None:
         """Let the weights grow from 1 again, make the present mean the shift, and recompute D·D."""

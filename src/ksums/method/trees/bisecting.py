@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ksums.method.data.rows import subset
+from ksums.method.fitting.job import Job
 from ksums.method.fitting.listener import Listener, Silence
 from ksums.method.fitting.records import PassRecord
-from ksums.method.fitting.run import Job, Run
+from ksums.method.fitting.run import Run
 from ksums.method.state import invariants
 from ksums.method.state.state import build_state
 from ksums.method.trees.leaves import Leaves

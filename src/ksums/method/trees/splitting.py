@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from ksums.method.data.rows import Rows
+from ksums.method.fitting.job import Job
 from ksums.method.fitting.listener import Silence
-from ksums.method.fitting.run import Job, Run
+from ksums.method.fitting.run import Run
 from ksums.method.starts.first_labels import StartTask, first_labels
 from ksums.method.state.state import ClusterState, build_state
 from ksums.planning.plan import Plan, StartPlan

@@ -1,0 +1,26 @@
+"""What a fit is handed."""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from ksums.method.data.rows import Rows
+from ksums.method.fitting.budget import Budget
+from ksums.method.fitting.listener import Listener
+from ksums.method.state.limits import Limits
+from ksums.planning.plan import Plan, TreePlan
+
+AnyPlan = TypeVar("AnyPlan", bound=Plan | TreePlan)
+
+
+class Job(NamedTuple, Generic[AnyPlan]):
+    """What a fit needs besides random numbers."""
+
+    rows: Rows
+    plan: AnyPlan
+    listener: Listener
+    budget: Budget = Budget()
+    given: np.ndarray | None = None  # labels or centres of the user
+    limits: Limits | None = None

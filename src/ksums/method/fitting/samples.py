@@ -1,0 +1,210 @@
+"""The start for few clusters and many rows: searches on samples, of which the best goes on to more rows, then to all.
+
+Rows that alone carry much of the sum of squares (outliers) are in every sample: a sample without them would have no
+cluster for them, and passes over all rows could not make one. Each of them counts once; every other row of a sample
+stands for n / rows of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ksums.compute.threads import in_order, threads
+from ksums.method.data.norms import exact_sq_norms
+from ksums.method.data.rows import Rows, gathered
+from ksums.method.fitting.budget import Budget
+from ksums.method.fitting.job import Job
+from ksums.method.fitting.listener import Listener, Silence
+from ksums.method.starts.first_labels import fill_empty
+from ksums.method.state.limits import no_limits
+from ksums.method.state.state import build_state, renew_sq_composites
+from ksums.planning.plan import Plan
+from ksums.planning.samples import NUMBERS
+from ksums.rules.objectives import objective_value
+
+if TYPE_CHECKING:
+    from ksums.method.engines.blocks import BlockEngine
+
+
+class Start(NamedTuple):
+    """Where the passes over all rows begin."""
+
+    engine: BlockEngine
+    comparisons: int
+    interrupted: bool
+
+
+class _OfSamples(Silence):
+    """Shows how the searches on samples proceed, and ends them after Ctrl-C."""
+
+    def __init__(self, outer: Listener) -> None:
+        self.outer, self.stopped = outer, False
+
+    def wants_to_stop(self) -> bool:
+        return self.stopped
+
+    def pass_ends(self, run: Any) -> bool:
+        record = run.records[-1]
+        self.outer.show(f"searching samples, {record.stage} {record.index}, objective {record.objective:.6g}")
+        return self.stopped
+
+
+class _Sample(NamedTuple):
+    ids: np.ndarray
+    centres: np.ndarray  # (k, d)  in the space of the prepared rows
+    comparisons: int
+
+
+class SampleSearch:
+    """Searches samples and brings the best result to all rows; ``run_on(job, rng)`` makes a run on a sample."""
+
+    def __init__(self, job: Job[Plan], rng: np.random.Generator, run_on: Callable[[Job[Plan], Any], Any]) -> None:
+        assert job.plan.samples is not None
+        self.rows, self.plan, self.samples, self.rng, self.run_on = job.rows, job.plan, job.plan.samples, rng, run_on
+        self.budget, self.listener, self.comparisons = job.budget, _OfSamples(job.listener), 0
+        self.heavy = _heavy_rows(job.rows, self.samples.rows)
+
+    def start(self) -> Start:
+        """The best of the samples, continued on more rows and brought to all rows."""
+        values: list[float] = []
+        best: BlockEngine | None = None
+        rows = self.rows
+        for batch in range(self.samples.batches):
+            found = self._search_batch()
+            if self.samples.middle and batch == 0:
+                rows = self._middle([sample.ids for sample in found])
+            for sample in found:
+                engine = self._engine(rows, sample.centres)
+                if self.samples.middle:
+                    self._settle(engine, NUMBERS.first_passes, 0.0)
+                values.append(objective_value("distortion", engine.state))
+                if values[-1] == min(values):
+                    best = engine
+            if self.listener.stopped or self.budget.is_over() or _agree(values):
+                break
+        assert best is not None
+        if self.samples.middle:
+            self._settle(best, self.plan.stop.max_iter, NUMBERS.middle_tol)
+            best = self._engine(self.rows, best.state.composites / best.state.sizes[:, None])
+        return Start(best, self.comparisons, self.listener.stopped)
+
+    # ------------------------------------------------------------------------------------ samples
+    def _search_batch(self) -> list[_Sample]:
+        """Search some samples, one on each thread; after Ctrl-C they end as they are."""
+        seeds = self.rng.integers(2**63, size=self.samples.count)
+        count = min(threads(), len(seeds))
+        found = self._search_in_turn(seeds) if count == 1 else self._search_together(seeds, count)
+        self.comparisons += sum(sample.comparisons for sample in found)
+        return found
+
+    def _search_in_turn(self, seeds: np.ndarray) -> list[_Sample]:
+        found: list[_Sample] = []
+        for seed in seeds:
+            found.append(self._search(seed))
+            if self.listener.stopped:
+                break
+        return found
+
+    def _search_together(self, seeds: np.ndarray, count: int) -> list[_Sample]:
+        futures: list[Future[_Sample]] = []
+        with ThreadPoolExecutor(count) as pool:
+            try:
+                futures.extend(pool.submit(self._search, seed) for seed in seeds)
+                wait(futures)
+            except KeyboardInterrupt:
+                self.listener.stopped = True
+                for future in futures:
+                    future.cancel()
+            found = [future.result() for future in futures if not future.cancelled()]
+        if not found:
+            raise KeyboardInterrupt
+        return found
+
+    def _search(self, seed: int) -> _Sample:
+        """One sample, clustered."""
+        rng = np.random.default_rng(seed)
+        ids = self._draw(rng, self.samples.rows)
+        part = self._weighted(gathered(self.rows, ids), ids)
+        budget = Budget(self.budget.deadline, self.samples.plan.seconds)
+        run = self.run_on(Job(part, self.samples.plan, self.listener, budget), rng)
+        state = build_state(part, run.labels, self.plan.k)
+        self.listener.stopped |= run.interrupted
+        comparisons = sum(record.comparisons for record in run.records)
+        return _Sample(ids, state.composites / state.sizes[:, None], comparisons)
+
+    def _draw(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Some active rows and all heavy ones, in storage order."""
+        n = self.rows.n_active
+        drawn = rng.choice(n, min(count, n), replace=False, shuffle=False)
+        if self.rows.known_active is not None:
+            drawn = self.rows.active[drawn]
+        return np.union1d(drawn, self.heavy)
+
+    def _weighted(self, part: Rows, ids: np.ndarray) -> Rows:
+        """A sample in which heavy rows count once, and each other row for as many as it stands for."""
+        if not len(self.heavy):
+            return part
+        heavy = np.isin(ids, self.heavy, assume_unique=True)
+        others = self.rows.n_active - len(self.heavy)
+        weights = np.where(heavy, 1.0, others / max(1, len(ids) - len(self.heavy)))
+        return replace(part, weights=weights * part.weights_of(np.arange(part.n)))
+
+    # ------------------------------------------------------------------------------------ more rows
+    def _middle(self, samples: list[np.ndarray]) -> Rows:
+        """Rows for the stage in the middle. Those of the samples are among them, so that no cluster is empty."""
+        ids = np.unique(np.concatenate([self._draw(self.rng, self.samples.middle), *samples]))
+        return self._weighted(gathered(self.rows, ids), ids)
+
+    def _engine(self, rows: Rows, centres: np.ndarray) -> BlockEngine:
+        """An engine for some rows, from centres."""
+        from ksums.method.engines.blocks import BlockEngine  # Numba is loaded by the first fit, not by the import
+
+        engine = BlockEngine.from_centres(rows, centres, self.plan.rule)
+        self.comparisons += rows.n * len(centres)
+        if engine.state.counts.min() == 0:
+            labels, k = engine.state.labels, len(centres)
+            fill_empty(labels, rows.active, k, self.rng)
+            engine = BlockEngine(rows, build_state(rows, labels, k), self.plan.rule, no_limits(k))
+        return engine
+
+    def _settle(self, engine: BlockEngine, most: int, tol: float) -> None:
+        """Passes until nothing moves, or until one gains little; none after Ctrl-C."""
+        if self.listener.stopped:
+            return
+        last = objective_value("distortion", engine.state)
+        for _ in range(most):
+            moves = sum(engine.visit(engine.draw_order(self.rng)))
+            self.comparisons += engine.comparisons
+            renew_sq_composites(engine.state)
+            now = objective_value("distortion", engine.state)
+            if moves == 0 or last - now <= tol * last or self.budget.is_over():
+                return
+            last = now
+
+
+def _agree(values: list[float]) -> bool:
+    """Whether the best two results are about equal; a single one has nothing to agree with."""
+    best, *others = sorted(values)
+    return not others or others[0] - best <= NUMBERS.agree * best
+
+
+def _heavy_rows(rows: Rows, count: int) -> np.ndarray:
+    """Active rows with more than a few times 1/count of the sum of squares around the mean: at most ``count``."""
+
+    def measure(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return ids, exact_sq_norms(rows.read(ids)) * rows.weights_of(ids)
+
+    kept_ids, kept, total = np.empty(0, np.int64), np.empty(0), 0.0
+    for ids, squares in in_order(measure, rows.blocks_of(rows.active)):
+        total += float(squares.sum())
+        limit = NUMBERS.heavy * total / count
+        heavy = squares > limit
+        if heavy.any() or len(kept):
+            kept_ids = np.concatenate([kept_ids[kept > limit], ids[heavy]])
+            kept = np.concatenate([kept[kept > limit], squares[heavy]])
+    return np.sort(kept_ids[kept > NUMBERS.heavy * total / count])

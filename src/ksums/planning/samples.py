@@ -1,0 +1,103 @@
+"""Searches on samples of the rows: when they replace annealing and search over all rows, and how large they are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ksums.planning.effort import is_timed
+from ksums.planning.plan import SamplePlan
+from ksums.planning.shape import Shape
+
+LEAST_ROWS = 50_000
+"""From 50,000 rows on, searches on samples and passes with bounds over all rows end as low as annealing and search over
+all rows, in a fraction of the time (``benchmarks/common_case.py``)."""
+_MOST_CLUSTERS = 512
+"""For more clusters the samples would be nearly all of the rows, and neighbour lists are faster."""
+_ROWS, _ROWS_PER_CLUSTER = 5000, 200
+"""A sample has 5,000 rows, or 200 for each cluster if that is more: larger ones bring nothing
+(``benchmarks/common_case.py``)."""
+_LEAST_SAMPLE, _LEAST_PER_CLUSTER = 2500, 50
+"""A sample has at least this many rows, even where searching it takes longer than k-means on all rows would."""
+_FEW_CLUSTERS = 32
+"""Up to 32 clusters a search is short, and which optimum it finds matters most: there are more samples."""
+_MIDDLE, _MIDDLE_PER_SAMPLE = 50_000, 10
+"""The stage in the middle has ten times the rows of a sample, and at least 50,000, so that the best sample is told from
+the others by more than chance."""
+_SHARE_OF_MIDDLE = 8
+"""There is no stage in the middle unless it is at most an eighth of the rows; all rows are then soon read."""
+_SHARE_OF_SAMPLES = 0.5
+"""With a time limit, the samples may take half of the time."""
+
+
+class _Level(NamedTuple):
+    few: int  # samples at a time, up to _FEW_CLUSTERS clusters
+    many: int  # samples at a time, for more clusters
+    batches: int  # how often samples are drawn, at most
+    larger: int  # times as many rows in a sample
+    effort: str  # of the search of a sample
+
+
+_LEVELS = {
+    "low": _Level(2, 1, 1, 1, "default"),
+    "default": _Level(4, 2, 3, 1, "default"),
+    "high": _Level(4, 4, 4, 2, "high"),
+}
+"""Low effort on samples is not reliable, so the levels differ in their number (``benchmarks/common_case.py``)."""
+
+
+def uses_samples(shape: Shape) -> bool:
+    """Whether searching samples pays for data of this shape."""
+    return not shape.sparse and not shape.limited and shape.n >= LEAST_ROWS and 1 < shape.k <= _MOST_CLUSTERS
+
+
+def sample_sizes(shape: Shape, effort: str | float) -> tuple[int, int, int, int]:
+    """Rows of a sample, samples at a time, rows of the stage in the middle (0: none), and batches of samples.
+
+    A search compares each row of its sample with a cluster some 800 + 40 k times. k-means compares each row some
+    40 (1 + k/32) times with all k clusters, at about three times the speed. The samples may take three tenths of that.
+    """
+    level, n, k = _LEVELS[effort] if isinstance(effort, str) else _LEVELS["high"], shape.n, shape.k
+    affordable = 0.1 * 40.0 * (1.0 + k / 32.0) * n * k / (800.0 + 40.0 * k)
+    rows = min(max(_ROWS, _ROWS_PER_CLUSTER * k), max(_LEAST_SAMPLE, _LEAST_PER_CLUSTER * k, affordable / 2))
+    rows = int(min(n // 2, level.larger * rows))
+    few = k <= _FEW_CLUSTERS and affordable >= level.few * rows
+    count = level.few if few or (effort != "default" and k <= _FEW_CLUSTERS) else level.many
+    middle = max(_MIDDLE, _MIDDLE_PER_SAMPLE * rows)
+    return rows, count, middle if middle <= n // _SHARE_OF_MIDDLE else 0, level.batches
+
+
+def effort_of_samples(effort: str | float, count: int) -> str | float:
+    """The effort of the search of each sample."""
+    if is_timed(effort):
+        return _SHARE_OF_SAMPLES * float(effort) / count
+    return _LEVELS[effort].effort if isinstance(effort, str) else effort
+
+
+class SampleNumbers(NamedTuple):
+    """How samples are drawn and compared."""
+
+    heavy: float = 4.0  # a row with this many times its share of the sum of squares of a sample is in all samples
+    first_passes: int = 5  # passes of each candidate in the middle, before they are compared
+    middle_tol: float = 1e-5  # the passes in the middle end here: the last digits come from all rows anyway
+    agree: float = 5e-4  # if the best two candidates differ by more than this share, further samples are drawn
+
+
+NUMBERS = SampleNumbers()
+
+
+def sample_plan(shape: Shape, effort: str | float, plan_of) -> SamplePlan:
+    """The samples for data of this shape; ``plan_of`` makes the plan of a sample from its shape and effort."""
+    rows, count, middle, batches = sample_sizes(shape, effort)
+    small = Shape(rows, shape.d, shape.k, shape.dtype, weighted=shape.weighted, memory=shape.memory, threads=1)
+    return SamplePlan(rows, count, batches, middle, plan_of(small, effort_of_samples(effort, count)))
+
+
+def settles_at(k: int) -> float:
+    """The tolerance of the passes over all rows: 0, until nothing moves, where that is cheap."""
+    return 0.0 if k < _MANY_CLUSTERS else _TOL
+
+
+_MANY_CLUSTERS = 64
+"""For k ≥ 64 the last passes take long and gain less than one part in a million (``benchmarks/common_case.py``)."""
+_TOL = 1e-6
+"""Passes end when one of them gains less than this share."""
