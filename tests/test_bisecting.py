@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ksums import BisectingKSums, KSums, metrics
 from ksums.compute import sharing
 from ksums.method.data import rows
-from ksums.method.trees import bisecting
+from ksums.method.trees import bisecting, splits
 from ksums.method.trees.tree import sums_of_nodes
 from ksums.planning import trees
 
@@ -304,10 +304,10 @@ def test_an_interrupted_split_is_discarded(rng, monkeypatch):
             raise KeyboardInterrupt
         return original(*arguments)
 
-    original = bisecting.split
-    monkeypatch.setattr(bisecting, "split", split)
+    original = splits.split
+    monkeypatch.setattr(splits, "split", split)
     with pytest.warns(ConvergenceWarning, match="the model holds 4 of 20 clusters"):
-        model = BisectingKSums(20, random_state=0).fit(X)
+        model = BisectingKSums(20, random_state=0, n_threads=1).fit(X)
     assert len(model.sizes_) == 4
 
 
@@ -372,3 +372,13 @@ def test_sparse_rows_of_zeros_are_copies(rng):
     with pytest.warns(ConvergenceWarning, match="distinct clusters"):
         model = BisectingKSums(12, random_state=0).fit(sparse.csr_array(X))
     assert len(set(model.labels_)) == 12
+
+
+def test_large_splits_have_bounds_and_threads_change_nothing(rng):
+    """A cluster of 9,000 rows is split by passes with bounds; no single move between its halves is a gain."""
+    X = np.repeat(rng.normal(size=(6, 5)) * 4, 3000, axis=0) + rng.normal(size=(18_000, 5))
+    one, two = (BisectingKSums(40, random_state=0, n_threads=n).fit(X) for n in (1, 2))
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    halves = BisectingKSums(2, random_state=0, tol=0.0).fit(X)
+    flat = KSums(2, init=halves.labels_, rule="hartigan", tol=0.0).fit(X)
+    np.testing.assert_array_equal(flat.labels_, halves.labels_)

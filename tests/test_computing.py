@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import numba
 import numpy as np
@@ -13,7 +14,9 @@ from llvmlite.binding import get_host_cpu_features
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info
 
-from ksums import KSums
+import ksums
+from ksums import BisectingKSums, KSums, compiling
+from ksums.compiling import PARTS
 from ksums.compute import sharing
 from ksums.compute.threads import computing
 
@@ -140,3 +143,35 @@ def test_labels_do_not_depend_on_the_width_of_vectors(tmp_path):
         assert output[0] == bits
         results[bits] = output[1]
     assert len(set(results.values())) == 1
+
+
+# ------------------------------------------------------------------------------------------ compiling ahead of time
+def test_compiling_ahead_of_time_goes_through_all_parts(monkeypatch, capsys):
+    seen = []
+    parts = tuple(compiling.Part(part.name, lambda X, part=part: seen.append((part.name, X.dtype))) for part in PARTS)
+    monkeypatch.setattr(compiling, "PARTS", parts)
+    assert ksums.compile(["float32"]) >= 0
+    assert [name for name, _ in seen] == [part.name for part in PARTS]
+    assert {dtype for _, dtype in seen} == {np.dtype(np.float32)}
+    assert "float32" in capsys.readouterr().err
+    ksums.compile(progress=False)
+    assert len(seen) == 3 * len(PARTS)
+    assert capsys.readouterr().err == ""
+
+
+def test_every_engine_is_compiled_ahead_of_time():
+    """After the fits of all parts, a default fit of each kind compiles nothing."""
+    rng = np.random.default_rng(1)
+    X = np.abs(rng.standard_normal((400, 4)))
+    for part in PARTS:
+        part.fit(X)
+    with mock.patch("ksums.compute.compile_notice.CompileNotice.on_start") as compiles:
+        for k, parameters in ((5, {}), (30, {}), (5, {"engine": "blocks"}), (50, {"engine": "neighbors"})):
+            KSums(k, random_state=1, **parameters).fit(X[:, :3] + 1)
+        BisectingKSums(6, random_state=1).fit(X)
+    assert not compiles.called
+
+
+def test_only_known_types_are_compiled():
+    with pytest.raises(ValueError, match="types must be among 'float32', 'float64'; got 'int8'"):
+        ksums.compile(["int8"])

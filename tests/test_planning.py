@@ -95,29 +95,32 @@ PLANS = [
     (TEXTS, COSINE, "exact, k-means++ of 5000, anneal 40 from 50, tol 0"),
     (TEXTS, {"metric": "cosine", "effort": "high"}, "exact, k-means++ of 5000, anneal 80 from 50, tol 0, 4 runs"),
     (Shape(50_000, 20_000, 3_000, sparse=True), {}, "exact, random-points of 30000, anneal 40 from 6, tol 0"),
-    (LARGE, {}, "blocks, 3 × 4 × 5000 (k-means++, anneal 30 from 78.1, search 6.2e+06, tol 0), middle 50000, tol 0"),
-    (LARGE, LOW, "blocks, 1 × 2 × 5000 (k-means++, anneal 30 from 78.1, search 6.2e+06, tol 0), middle 50000, tol 0"),
+    (LARGE, {},
+     "blocks, 3 × 2 × 5000 (k-means++, anneal 30 from 78.1, search 6.2e+06, tol 0), middle 50000, tol 1e-06"),
+    (LARGE, LOW,
+     "blocks, 1 × 2 × 2500 (k-means++, anneal 30 from 39.1, search 3.3e+06, tol 0), middle 50000, tol 1e-06"),
     (LARGE, SEARCH, "exact, k-means++ of 5000, anneal 30 from 7.81e+04, search 5.8e+09, tol 0"),
     (LARGE, HIGH,
-     "blocks, 4 × 4 × 10000 (k-means++ of 5000, anneal 30 from 156, search 2e+08, tol 0), middle 100000, tol 0"),
+     "blocks, 4 × 4 × 10000 (k-means++ of 5000, anneal 30 from 156, search 2e+08, tol 0), middle 100000, tol 1e-06"),
     (LARGE, {"effort": 8.0},
      "blocks, 4 × 4 × 10000 (k-means++ of 5000, anneal 30 from 156, search inf, tol 0, 1 s), middle 100000, "
-     "tol 0, 8 s"),
+     "tol 1e-06, 8 s"),
     (LARGE, {"init": "random-points"},
-     "blocks, 3 × 4 × 5000 (random-points, anneal 30 from 78.1, search 6.2e+06, tol 0), middle 50000, tol 0"),
+     "blocks, 3 × 2 × 5000 (random-points, anneal 30 from 78.1, search 6.2e+06, tol 0), middle 50000, tol 1e-06"),
     (LARGE, {"init": np.zeros((8, 16))}, "exact, centres, anneal 30 from 7.81e+04, tol 0"),
     (LARGE, {"refine": None}, "exact, k-means++ of 5000, anneal 30 from 7.81e+04, tol 0"),
     (LARGE, {"rule": "hartigan"}, "exact, k-means++ of 5000, tol 1e-05"),
     (LARGE, COSINE, "exact, k-means++ of 5000, anneal 30 from 7.81e+04, tol 0"),
     (LARGE, {"engine": "exact"}, "exact, k-means++ of 5000, anneal 30 from 7.81e+04, tol 0"),
     (Shape(60_000, 784, 64, "float32"), {},
-     "blocks, 3 × 2 × 6857 (k-means++ of 5000, anneal 40 from 13.4, search 1.2e+07, tol 0), tol 1e-06"),
+     "blocks, 2 × 2 × 6857 (k-means++ of 5000, anneal 40 from 13.4, search 1.2e+07, tol 0), tol 1e-06"),
     (Shape(200_000, 32, 256, "float32"), {},
-     "blocks, 3 × 2 × 51200 (k-means++ of 5000, anneal 5+10+60 from 12.5, search 3.4e+07+3.4e+07+3.4e+07, tol 0), "
-     "tol 1e-06"),
+     "blocks, 2 × 2 × 51200 (k-means++ of 5000, anneal 5+10+60 from 12.5, search 3.4e+07+3.4e+07+3.4e+07, "
+     "tol 0), tol 1e-06"),
     (Shape(49_999, 8, 8), {}, "exact, k-means++ of 5000, anneal 14 from 781, search 3.5e+07, tol 0"),
-    (SMALL, {"engine": "blocks"}, "blocks, 3 × 2 × 1000 (k-means++, anneal 6 from 25, search 8.4e+05, tol 0), tol 0"),
-    (Shape(10, 1, 1), {}, "exact, k-means++, anneal 2 from 6, search 4e+05, tol 0"),
+    (SMALL, {"engine": "blocks"},
+     "blocks, 3 × 2 × 1000 (k-means++, anneal 6 from 25, search 8.4e+05, tol 0), tol 1e-06"),
+    (Shape(10, 1, 1), {}, "exact, k-means++, anneal 2 from 6, search 1.6e+06, tol 0"),
 ]  # fmt: skip
 
 
@@ -211,13 +214,29 @@ def test_bad_input_is_refused_before_planning(blobs):
         KSums(301).plan_for(blobs)
 
 
+def test_a_plan_with_samples_in_words():
+    assert repr(plan({}, LARGE)).splitlines() == [
+        "Plan for 5,000,000 × 16 rows (float32), 8 clusters",
+        "  samples    2 of 5,000 rows (up to 6 if they disagree): k-means++ seeds, 30 annealing passes, merge–split "
+        "search",
+        "  middle     the best result continues on 50,000 rows",
+        "  passes     exact over all rows, block by block, until nothing moves (after 64 passes: until one gains less "
+        "than 0.0001 %); at most 300 in all",
+    ]
+    assert plan({}, LARGE).summary == (
+        "annealing and merge–split search on 2 samples of 5,000 rows, the best result continued on 50,000 rows, then "
+        "exact passes over all rows, block by block, until nothing moves (after 64 passes: until one gains less than "
+        "0.0001 %)"
+    )
+
+
 def test_a_plan_in_words():
     assert repr(plan({}, PLANE)).splitlines() == [
         "Plan for 10,000 × 2 rows (float64), 50 clusters",
         "  start      k-means++ seeds from 5,000 sampled rows",
         "  annealing  2 passes, relaxation from 25 down to 1",
         "  search     merge–split, up to 6.3 million comparisons of a row with a cluster",
-        "  passes     exact over all rows until nothing moves (at most 300 in all)",
+        "  passes     exact over all rows until nothing moves; at most 300 in all",
     ]
     assert plan({}, PLANE).summary == (
         "k-means++ seeds from 5,000 sampled rows, 2 annealing passes, merge–split search, then exact passes over all "
@@ -227,8 +246,8 @@ def test_a_plan_in_words():
         "Plan for 341,479 × 100 rows (float32), 10,000 clusters",
         "  start      two-level start (100 coarse clusters of 20,000 sampled rows, then clusters inside each)",
         "  annealing  up to 100 passes, relaxation from 4.27 down to 1",
-        "  passes     each row is compared with the 64 nearest clusters, until the objective falls by less than 0.02 % "
-        "(at most 300 in all)",
+        "  passes     each row is compared with the 64 nearest clusters, until the objective falls by less than 0.02 %; "
+        "at most 300 in all",
         "  polish     the nearest centre for every row",
         "  time       at most 5 s, so labels depend on the machine",
         "  note       neighbour lists, because there are 10,000 clusters",

@@ -1,6 +1,7 @@
 """ksums: clustering by moving one sample at a time. Use it instead of k-means."""
 
 from ksums import baselines, metrics
+from ksums.compiling import compile
 from ksums.estimators import BisectingKSums, KSums, SequentialKSums
 from ksums.estimators.history import history_frame
 from ksums.estimators.interruption import FitInterrupted
@@ -21,6 +22,7 @@ __all__ = [
     "Plan",
     "FitInterrupted",
     "baselines",
+    "compile",
     "history_frame",
     "load",
     "save",

@@ -11,6 +11,7 @@ import typer
 from ksums import __version__
 from ksums.cli.choose_k import choose_k
 from ksums.cli.compare import compare
+from ksums.cli.compile import compile_
 from ksums.cli.fit import fit
 from ksums.cli.info import info
 from ksums.cli.messages import INTERRUPTED
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 for command in (fit, predict, report, compare, choose_k, reproduce, info):
     app.command()(command)
+app.command("compile")(compile_)
 
 
 def _show_version(wanted: bool) -> None:

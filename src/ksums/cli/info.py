@@ -27,15 +27,16 @@ def info(as_json: AsJson = False) -> None:
     from ksums.datasets import cache_folder
     from ksums.planning.engines import ENGINE_NAMES
 
-    cache, size = _compiled_code()
+    folder, size, functions = compiled_code()
     facts: dict[str, Any] = {
         "python": platform.python_version(),
         **{package: _version(package) for package in _PACKAGES},
         "threads": int(config.NUMBA_NUM_THREADS),
         "vectors": f"{vectors.VECTOR_BITS} bits" if vectors.USE_VECTORS else "unknown CPU, so plain loops are used",
         "engines": list(ENGINE_NAMES),
-        "compiled code": str(cache),
+        "compiled": functions or "nothing yet; the first fit compiles, or run: ksums compile",
         "compiled size": f"{size / 1e6:.1f} MB",
+        "compiled code": str(folder),
         "data folder": f"{cache_folder()}" + ("" if Path(cache_folder()).is_dir() else " (does not exist yet)"),
     }
     if as_json:
@@ -45,15 +46,16 @@ def info(as_json: AsJson = False) -> None:
         typer.echo(f"{name:>14}  {', '.join(value) if isinstance(value, list) else value}")
 
 
-def _compiled_code() -> tuple[Path, int]:
-    """The folder where Numba stores the compiled code of this package, and its size in bytes."""
+def compiled_code() -> tuple[Path, int, list[str]]:
+    """The folder where Numba stores the compiled code of this package, its size in bytes, and the functions."""
     from ksums.compute.compat import numba_cache_folder
     from ksums.method.data.sum_kernels import add_rows
 
     folder = Path(numba_cache_folder(add_rows))
     package = Path(__file__).parents[1]
     root = package if package in folder.parents else folder
-    return root, sum(file.stat().st_size for file in root.rglob("*.nb[ic]"))
+    size = sum(file.stat().st_size for file in root.rglob("*.nb[ic]"))
+    return root, size, sorted({file.name.partition("-")[0] for file in root.rglob("*.nbi")})
 
 
 def _version(package: str) -> str:

@@ -13,7 +13,7 @@ _COMMON = {"error_model": "numpy", "nogil": True, **NO_REFERENCE_COUNTS}
 _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _REORDERING = {"reassoc", "contract", "nsz", "arcp"}
 
-kernel = njit(cache=True, **_COMMON)
+kernel = njit(cache=True, no_cfunc_wrapper=True, **_COMMON)
 """A function called from Python. Its machine code is kept on disk."""
 
 helper = njit(**_NO_WRAPPERS, **_COMMON)

@@ -66,10 +66,10 @@ class KSums(Clusterer):
 
     effort : {"low", "default", "high"} or float, default="default"
         How much annealing and search there is; with the engine ``"blocks"``, how many samples are searched; with
-        ``"neighbors"``, how much annealing and how long the lists are. Where there is no search (under cosine, for sparse rows, for ``"pairwise"``), ``"high"`` makes at
-        least four runs for k below 500. Levels are amounts of work, so a fit is the same each time. A number is a time
-        in seconds, which the search, or longer lists, make use of (without either the fit may end before): then the
-        result depends on the machine.
+        ``"neighbors"``, how much annealing and how long the lists are. Where there is no search (under cosine, for
+        sparse rows, for ``"pairwise"``), ``"high"`` makes at least four runs for k below 500. Levels are amounts of
+        work, so a fit is the same each time. A number is a time in seconds, which the search, or longer lists, make use
+        of (without either the fit may end before): then the result depends on the machine.
 
     n_init : int, default=1
         Number of runs from different starts; the one with the lowest objective is kept. See ``effort``.
@@ -174,8 +174,8 @@ class KSums(Clusterer):
     Plan for 6 × 2 rows (float64), 2 clusters
       start      k-means++ seeds
       annealing  2 passes, relaxation from 6 down to 1
-      search     merge–split, up to 402,000 comparisons of a row with a cluster
-      passes     exact over all rows until nothing moves (at most 300 in all)
+      search     merge–split, up to 1.6 million comparisons of a row with a cluster
+      passes     exact over all rows until nothing moves; at most 300 in all
     """
 
     _method = staticmethod(fit)

@@ -51,6 +51,10 @@ _MOST_DIMENSIONS = 24
 """More than 24 dimensions do not make a search longer: a trial concerns nearly all clusters anyway
 (``benchmarks/quality.py``)."""
 
+_FEW_DIMENSIONS, _FEW_CLUSTERS, _MORE_IN_THE_PLANE = 3, 32, 4
+"""In up to three dimensions, with up to 32 clusters, comparisons are cheap, and four times as many of them are needed
+to come within 0.1 % of the best known optimum (D15112, pla33810 with k = 20; ``benchmarks/quality_levels.py``)."""
+
 
 def is_timed(effort: str | float) -> bool:
     """Whether the effort is a time in seconds."""
@@ -77,6 +81,8 @@ def rounds_for(
     in_all, per_row, per_pair = level.comparisons
     spread = min(shape.d, _MOST_DIMENSIONS)
     comparisons = in_all + shape.n * (per_row * (1 + spread / 3) + per_pair * shape.k / (1 + spread / 5))
+    if effort == "default" and shape.d <= _FEW_DIMENSIONS and shape.k <= _FEW_CLUSTERS:
+        comparisons *= _MORE_IN_THE_PLANE
     if search and shape.d > _MANY_DIMENSIONS and shape.k >= _MANY_CLUSTERS:
         return _limited([(round(passes * share), comparisons / 3) for share in _SHARES_OF_ROUNDS], annealed, max_iter)
     return _limited([(passes, comparisons)], annealed, max_iter)

@@ -11,7 +11,7 @@ from ksums.planning import effort as efforts
 from ksums.planning.annealing import annealing_plan
 from ksums.planning.engines import copies_rows, reason_for_lists
 from ksums.planning.plan import EnginePlan, Plan, StartPlan, Stop
-from ksums.planning.samples import sample_plan, settles_at, uses_samples
+from ksums.planning.samples import sample_plan, stop_of_passes, uses_samples
 from ksums.planning.search import copy_is_small, is_offered, search_plan
 from ksums.planning.shape import Shape
 from ksums.planning.starts import start_plan
@@ -89,7 +89,7 @@ def _plan_with_samples(parameters: Mapping[str, Any], rule: Rule, shape: Shape) 
         rule=rule,
         start=StartPlan("samples"),
         engine=EnginePlan("blocks"),
-        stop=Stop(int(parameters["max_iter"]), settles_at(shape.k) if parameters["tol"] is None else parameters["tol"]),
+        stop=stop_of_passes(shape.k, int(parameters["max_iter"]), parameters["tol"]),
         samples=sample_plan(shape, effort, plan_of),
         runs=int(parameters["n_init"]),
         seconds=min(_seconds(parameters["time_budget"]), float(effort) if efforts.is_timed(effort) else np.inf),

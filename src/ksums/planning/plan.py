@@ -74,6 +74,8 @@ class Stop:
     """Most passes of a run."""
     tol: float
     """The run ends when its objective falls by no more than this, relatively; 0: only when no sample moves."""
+    exact_passes: int = 0
+    """For the first passes, this many, the tolerance is 0."""
 
 
 @dataclass(frozen=True)

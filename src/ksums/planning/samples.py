@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ksums.planning.effort import is_timed
-from ksums.planning.plan import SamplePlan
+from ksums.planning.plan import SamplePlan, Stop
 from ksums.planning.shape import Shape
 
 LEAST_ROWS = 50_000
@@ -18,31 +18,38 @@ _ROWS, _ROWS_PER_CLUSTER = 5000, 200
 (``benchmarks/common_case.py``)."""
 _LEAST_SAMPLE, _LEAST_PER_CLUSTER = 2500, 50
 """A sample has at least this many rows, even where searching it takes longer than k-means on all rows would."""
-_FEW_CLUSTERS = 32
-"""Up to 32 clusters a search is short, and which optimum it finds matters most: there are more samples."""
+_FEW_CLUSTERS = 8
+"""Up to 8 clusters a search is short, and which optimum it finds matters most: there may be more samples."""
 _MIDDLE, _MIDDLE_PER_SAMPLE = 50_000, 10
 """The stage in the middle has ten times the rows of a sample, and at least 50,000, so that the best sample is told from
 the others by more than chance."""
 _SHARE_OF_MIDDLE = 8
 """There is no stage in the middle unless it is at most an eighth of the rows; all rows are then soon read."""
+_TOL = 1e-6
+"""Passes over all rows end when one of them gains less than this share …"""
+_EXACT_PASSES = 64
+"""… but not before there have been 64, within which most fits have come to the end, and where …"""
+_MANY_CLUSTERS = 64
+"""… there are fewer clusters than this: with more, the last passes take long (``benchmarks/common_case.py``)."""
 _SHARE_OF_SAMPLES = 0.5
 """With a time limit, the samples may take half of the time."""
 
 
 class _Level(NamedTuple):
-    few: int  # samples at a time, up to _FEW_CLUSTERS clusters
-    many: int  # samples at a time, for more clusters
+    at_a_time: int  # samples that are searched before they are compared
     batches: int  # how often samples are drawn, at most
-    larger: int  # times as many rows in a sample
+    batches_of_few: int  # the same for few clusters
+    larger: float  # times as many rows in a sample
     effort: str  # of the search of a sample
 
 
 _LEVELS = {
-    "low": _Level(2, 1, 1, 1, "default"),
-    "default": _Level(4, 2, 3, 1, "default"),
-    "high": _Level(4, 4, 4, 2, "high"),
+    "low": _Level(2, 1, 1, 0.5, "default"),
+    "default": _Level(2, 2, 3, 1.0, "default"),
+    "high": _Level(4, 3, 4, 2.0, "high"),
 }
-"""Low effort on samples is not reliable, so the levels differ in their number (``benchmarks/common_case.py``)."""
+"""Low effort on samples is not reliable, so the levels differ in their number and size
+(``benchmarks/common_case.py``)."""
 
 
 def uses_samples(shape: Shape) -> bool:
@@ -60,10 +67,9 @@ def sample_sizes(shape: Shape, effort: str | float) -> tuple[int, int, int, int]
     affordable = 0.1 * 40.0 * (1.0 + k / 32.0) * n * k / (800.0 + 40.0 * k)
     rows = min(max(_ROWS, _ROWS_PER_CLUSTER * k), max(_LEAST_SAMPLE, _LEAST_PER_CLUSTER * k, affordable / 2))
     rows = int(min(n // 2, level.larger * rows))
-    few = k <= _FEW_CLUSTERS and affordable >= level.few * rows
-    count = level.few if few or (effort != "default" and k <= _FEW_CLUSTERS) else level.many
     middle = max(_MIDDLE, _MIDDLE_PER_SAMPLE * rows)
-    return rows, count, middle if middle <= n // _SHARE_OF_MIDDLE else 0, level.batches
+    batches = level.batches_of_few if k <= _FEW_CLUSTERS else level.batches
+    return rows, level.at_a_time, middle if middle <= n // _SHARE_OF_MIDDLE else 0, batches
 
 
 def effort_of_samples(effort: str | float, count: int) -> str | float:
@@ -92,12 +98,8 @@ def sample_plan(shape: Shape, effort: str | float, plan_of) -> SamplePlan:
     return SamplePlan(rows, count, batches, middle, plan_of(small, effort_of_samples(effort, count)))
 
 
-def settles_at(k: int) -> float:
-    """The tolerance of the passes over all rows: 0, until nothing moves, where that is cheap."""
-    return 0.0 if k < _MANY_CLUSTERS else _TOL
-
-
-_MANY_CLUSTERS = 64
-"""For k ≥ 64 the last passes take long and gain less than one part in a million (``benchmarks/common_case.py``)."""
-_TOL = 1e-6
-"""Passes end when one of them gains less than this share."""
+def stop_of_passes(k: int, max_iter: int, tol: float | None) -> Stop:
+    """When the passes over all rows end: when nothing moves, where that is soon."""
+    if tol is not None:
+        return Stop(max_iter, float(tol))
+    return Stop(max_iter, _TOL, _EXACT_PASSES if k < _MANY_CLUSTERS else 0)

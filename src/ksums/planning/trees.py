@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ksums.planning.plan import EnginePlan, Plan, StartPlan, Stop
+from ksums.planning.search import is_offered
 from ksums.planning.shape import Shape
 from ksums.planning.starts import start_plan
 from ksums.rules.kinds import Rule
@@ -13,6 +14,14 @@ _SAMPLE = 10_000
 """A cluster of more than 20,000 rows is first split by a sample of 10,000 of them (``benchmarks/bisecting.py``)."""
 _TRIES = 4
 """The sample is split four times and the best split is taken, which costs less than one pass over all rows."""
+IN_BLOCKS = 8192
+"""From this many rows on, a split is settled by passes with bounds, which use all threads
+(``benchmarks/bisecting.py``)."""
+
+
+def splits_in_blocks(shape: Shape, rule: Rule, engine: str) -> bool:
+    """Whether the passes of a split have bounds."""
+    return engine == "exact" and not shape.sparse and is_offered(rule) and rule.monotone and shape.n >= IN_BLOCKS
 
 
 def plan_split(shape: Shape, rule: Rule, init: str, engine: EnginePlan, stop: Stop) -> Plan:

@@ -44,7 +44,7 @@ def lines(plan: Plan) -> list[str]:
         found.append(_line("annealing", f"{passes}, relaxation from {start} down to 1"))
     if plan.search is not None:
         found.append(_line("search", f"merge–split, {_comparisons(plan)}"))
-    found.append(_line("passes", f"{_of_passes(plan)}{_until(plan.stop)} (at most {plan.stop.max_iter} in all)"))
+    found.append(_line("passes", f"{_of_passes(plan)}{_until(plan.stop)}; at most {plan.stop.max_iter} in all"))
     if plan.polish is not None:
         last = "one pass over all clusters" if plan.polish == "pass" else "the nearest centre for every row"
         found.append(_line("polish", last))
@@ -181,6 +181,10 @@ def _list_length(plan: Plan) -> int:
 
 
 def _until(stop: Stop) -> str:
+    if stop.exact_passes:
+        return (
+            f" until nothing moves (after {stop.exact_passes} passes: until one gains less than {100 * stop.tol:g} %)"
+        )
     return " until nothing moves" if stop.tol == 0 else f" until the objective falls by less than {100 * stop.tol:g} %"
 
 

@@ -15,6 +15,8 @@ from ksums.rules.objectives import within_from_squares
 
 _NUMBERS = 1 << 18
 """Dense rows are converted to float64 in blocks of this many numbers."""
+_MANY_ROWS = 50_000
+"""From this many rows on, loading the compiled loops is worth its time."""
 _LOOK_AT = 1 << 14
 """Labels that are searched at a time for a member of each cluster."""
 _SPARSE_BLOCK = 4096
@@ -63,13 +65,14 @@ def measure_clusters(
 
     def measure(part: slice) -> np.ndarray:
         block = read(part)[1]
-        return sq_distances_to_own(block, centres, labels[part]) * (1.0 if weights is None else weights[part])
+        distances = sq_distances_to_own(block, centres, labels[part], compiled=n >= _MANY_ROWS)
+        return distances if weights is None else distances * weights[part]
 
     sizes = np.bincount(labels, weights, minlength=k).astype(np.float64)
     measures = ClusterMeasures(sizes, np.zeros((k, d)), np.zeros(k))
     for part, block in in_order(read, parts):
         own_weights = np.ones(block.shape[0]) if weights is None else weights[part]
-        add_by_cluster(block, labels[part], own_weights, measures.composites)
+        add_by_cluster(block, labels[part], own_weights, measures.composites, compiled=n >= _MANY_ROWS)
     centres = measures.centres
     distances = np.concatenate(list(in_order(measure, parts)))
     measures.squares[:] = np.bincount(labels, distances, minlength=k)

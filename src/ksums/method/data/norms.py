@@ -7,6 +7,9 @@ from scipy import sparse
 
 from ksums.compute.arrays import Matrix, as_dense
 
+_WIDE = 512
+"""Numbers in a row from which on NumPy's reductions are fast."""
+
 
 def sq_norms(rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """x·x of each row of an array, in its own arithmetic."""
@@ -18,6 +21,21 @@ def exact_sq_norms(block: Matrix) -> np.ndarray:
     if sparse.issparse(block):
         return np.asarray(block.multiply(block).sum(axis=1)).ravel()
     return np.square(block, dtype=np.float64).sum(axis=1)
+
+
+def column_range(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest value of each column.
+
+    NumPy reduces narrow rows slowly, so many of them are first seen as one wide row.
+    """
+    n, d = block.shape
+    together = max(1, _WIDE // max(1, d))
+    whole = n // together * together
+    if together == 1 or whole == 0 or not block.flags.c_contiguous:
+        return block.min(axis=0), block.max(axis=0)
+    wide, rest = block[:whole].reshape(-1, together * d), block[whole:]
+    least, most = (np.concatenate([of(axis=0).reshape(together, d), rest]) for of in (wide.min, wide.max))
+    return least.min(axis=0), most.max(axis=0)
 
 
 def lengths(block: Matrix) -> np.ndarray:

@@ -226,7 +226,7 @@ def _mean_and_reach(rows: Rows) -> tuple[np.ndarray, float]:
 
     def measure(part: np.ndarray | slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         block = rows.X[part].astype(rows.dtype, copy=False) if isinstance(part, slice) else rows.read(part)
-        return block.sum(axis=0, dtype=np.float64), block.min(axis=0), block.max(axis=0)
+        return block.sum(axis=0, dtype=np.float64), *norms.column_range(block)
 
     parts: Any = blocks(rows.n, rows.block_length())  # without a copy
     if rows.known_active is not None:

@@ -18,12 +18,13 @@ def add_by_cluster(
     own: np.ndarray,  # IN     (b,)    their clusters
     weights: np.ndarray,  # IN     (b,)
     composites: np.ndarray,  # INOUT  (k, d)  contiguous along k or along d
+    compiled: bool = False,  # IN     whether compiled loops are worth loading
 ) -> None:
     """D_r += Σ w x, in float64."""
     b, k = len(own), len(composites)
     if sparse.issparse(block):
         _add_sparse(block, own, weights, composites)
-    elif k >= _MANY:
+    elif k >= _MANY or compiled:
         from ksums.method.data.sum_kernels import add_rows
 
         add_rows(_widened(block), own, weights, composites)
@@ -44,7 +45,7 @@ def _add_sparse(block: sparse.csr_array, own: np.ndarray, weights: np.ndarray, c
     np.add.at(flat, positions, block.data * np.repeat(weights, terms))
 
 
-def sq_distances_to_own(block: Matrix, centres: np.ndarray, own: np.ndarray) -> np.ndarray:
+def sq_distances_to_own(block: Matrix, centres: np.ndarray, own: np.ndarray, compiled: bool = False) -> np.ndarray:
     """|x_i − C_own(i)|² for each row, in float64."""
     if sparse.issparse(block):  # |x|² − 2 x·C + |C|², so that nothing of size n × d is made
         block = block.astype(np.float64)
@@ -52,7 +53,7 @@ def sq_distances_to_own(block: Matrix, centres: np.ndarray, own: np.ndarray) -> 
         rows = np.repeat(np.arange(len(own)), np.diff(block.indptr))
         products = np.bincount(rows, block.data * centres[own[rows], block.indices], minlength=len(own))
         return np.maximum(squares - 2 * products + np.einsum("rt,rt->r", centres, centres)[own], 0.0)
-    if len(centres) >= _MANY:
+    if len(centres) >= _MANY or compiled:
         from ksums.method.data.sum_kernels import sq_distances_to
 
         distances = np.empty(len(own))

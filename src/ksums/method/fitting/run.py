@@ -257,6 +257,8 @@ class Run:
 
     def _has_settled(self) -> bool:
         values = [record.objective for record in self.records[self._settling_from :]]
+        if len(values) <= self.plan.stop.exact_passes:
+            return False
         return has_settled(values, self.plan.stop.tol, self.plan.rule.patience)
 
     def _told_to_stop(self) -> bool:

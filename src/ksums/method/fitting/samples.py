@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ksums.compute.threads import in_order, threads
-from ksums.method.data.norms import exact_sq_norms
+from ksums.method.data.norms import sq_norms
 from ksums.method.data.rows import Rows, gathered
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.job import Job
@@ -197,11 +197,11 @@ def _heavy_rows(rows: Rows, count: int) -> np.ndarray:
     """Active rows with more than a few times 1/count of the sum of squares around the mean: at most ``count``."""
 
     def measure(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return ids, exact_sq_norms(rows.read(ids)) * rows.weights_of(ids)
+        return ids, sq_norms(rows.read(ids)) * (1.0 if rows.weights is None else rows.weights[ids])
 
     kept_ids, kept, total = np.empty(0, np.int64), np.empty(0), 0.0
     for ids, squares in in_order(measure, rows.blocks_of(rows.active)):
-        total += float(squares.sum())
+        total += float(squares.sum(dtype=np.float64))
         limit = NUMBERS.heavy * total / count
         heavy = squares > limit
         if heavy.any() or len(kept):

@@ -67,7 +67,7 @@ def link_members(
             local.preceding[behind] = i
 
 
-@helper_inlined
+@helper
 def move(
     i,  # IN     row
     dst,  # IN     cluster it joins
@@ -117,7 +117,7 @@ def move_logged(i, dst, local, log):
 def undo(local, log):
     """Undo all moves of the log, the last one first."""
     for at in range(log.length[0] - 1, -1, -1):
-        move(log.rows[at], log.clusters[at], local)
+        move(np.int64(log.rows[at]), np.int64(log.clusters[at]), local)
     log.length[0] = 0
 
 

@@ -62,7 +62,7 @@ def best_join(
     more is allowed, because joining costs a little less than the squared distance. For small clusters that is a rule of
     thumb, as the lists are: what it misses is left to the exact passes.
     """
-    dst, weight = -1, local.weights[i]
+    dst, weight = np.int64(-1), local.weights[i]
     own = np.sqrt(own_sq)
     reach = (own + np.sqrt(_SLACK * best / weight)) ** 2
     compared = local.near.shape[1]

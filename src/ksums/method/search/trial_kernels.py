@@ -59,7 +59,7 @@ def _halve(
             half_sum[t] = 0.0
         size, i = 0.0, local.first[r]
         while i >= 0:
-            if sq_distance(local.rows, i, halves, 0) < sq_distance(local.rows, i, halves, 1):
+            if sq_distance(local.rows, i, halves, np.int64(0)) < sq_distance(local.rows, i, halves, np.int64(1)):
                 weight = local.weights[i]
                 size += weight
                 for t in range(d):
@@ -89,8 +89,8 @@ def _split(
     i = local.first[r]
     while i >= 0:
         behind = local.following[i]
-        if local.counts[r] > 1 and sq_distance(local.rows, i, work.halves, 0) < sq_distance(
-            local.rows, i, work.halves, 1
+        if local.counts[r] > 1 and sq_distance(local.rows, i, work.halves, np.int64(0)) < sq_distance(
+            local.rows, i, work.halves, np.int64(1)
         ):
             move_logged(i, free, local, log)
         i = behind
@@ -103,7 +103,7 @@ def _split(
 @helper
 def _dissolve(
     r,  # IN     cluster
-    only_estimate,  # IN     whether nothing is moved and the cost is estimated to first order
+    only_estimate,  # IN     1: nothing is moved and the cost is estimated to first order
     local,  # INOUT
     log,  # INOUT
     work,  # INOUT
@@ -115,7 +115,7 @@ def _dissolve(
     total, compared, i = 0.0, 0, local.first[r]
     while i >= 0:
         behind = local.following[i]
-        own_sq = np.float64(sq_distance(local.rows, i, work.halves, 0))
+        own_sq = np.float64(sq_distance(local.rows, i, work.halves, np.int64(0)))
         cost, dst, looked = best_join(i, r, own_sq, np.inf, local)
         compared += 1 + looked
         total += cost
@@ -137,7 +137,7 @@ def _dissolve(
 @helper_once
 def _choose(search, prospects, local, seed):
     """A cluster to dissolve and one to split, each the most promising of a few drawn; −1 if there is none."""
-    slots, dissolved, divided = local.counts.shape[0], -1, -1
+    slots, dissolved, divided = local.counts.shape[0], np.int64(-1), np.int64(-1)
     for _ in range(search.tournament):
         r = random_below(slots, seed)
         if local.counts[r] > 0 and (dissolved < 0 or prospects.removal[r] < prospects.removal[dissolved]):
@@ -174,7 +174,7 @@ def _try(search, dissolved, divided, free, bar, local, log, work):
     change = _split(divided, free, work, local, log)
     if local.counts[free] == 0 or min(local.sizes[free], local.sizes[divided]) < local.low:
         return np.inf
-    change += _dissolve(dissolved, False, local, log, work)
+    change += _dissolve(dissolved, np.int64(0), local, log, work)
     if change == np.inf:
         return change
     count = much_changed(search, _touched(local, log, work), local, work)
@@ -188,7 +188,7 @@ def _try(search, dissolved, divided, free, bar, local, log, work):
 def _keep_prospects_fresh(local, prospects, seed, log, work):
     for r in range(local.counts.shape[0]):
         if prospects.stale[r] and local.counts[r] > 0:
-            prospects.removal[r] = _dissolve(r, True, local, log, work)
+            prospects.removal[r] = _dissolve(r, np.int64(1), local, log, work)
             prospects.gain[r] = _halve(r, local, seed, work)
         prospects.stale[r] = False
 
@@ -222,7 +222,7 @@ def merge_split_trials(
     work,  # INOUT
 ):
     """Some trials; returns how many were made and how many were kept. Trials that are not promising are skipped."""
-    slots, made, kept, free = local.counts.shape[0], 0, 0, 0
+    slots, made, kept, free = local.counts.shape[0], 0, 0, np.int64(0)
     while local.counts[free] > 0:
         free += 1
     begin = work.compared[0]

@@ -16,9 +16,13 @@ from ksums.method.fitting.run import Run
 from ksums.method.state import invariants
 from ksums.method.state.state import build_state
 from ksums.method.trees.leaves import Leaves
-from ksums.method.trees.splitting import halve, is_separable, split
+from ksums.method.trees.splits import Splits
+from ksums.method.trees.splitting import halve
 from ksums.planning.plan import StartPlan, Stop, TreePlan
 from ksums.rules.objectives import objective_value
+
+_LOOK_AHEAD = 3
+"""Clusters at the head of the queue whose splits are begun while the present one is made."""
 
 
 @dataclass
@@ -57,17 +61,20 @@ def grow(job: Job[TreePlan], seeds: list[int]) -> TreeRun:
     run = TreeRun(leaves, {name: leaves.within(name, 0) / leaves.sizes[0] for name in names})
     queue: list[tuple] = []
     _push(queue, leaves, 0, plan)
+    splits = Splits(leaves, plan, seed)
     try:
         listener.run_begins()
         stop = False
         while run.k < plan.k and not stop:
             copies, _, _, node = heapq.heappop(queue)
-            part = subset(rows, leaves.ids(node))
-            if not copies and not is_separable(part):
+            # the first entries of a heap are not quite the next ones, but nearly always
+            splits.begin([entry[-1] for entry in queue[:_LOOK_AHEAD] if not entry[0]][: plan.k - run.k - 1])
+            found = halve(subset(rows, leaves.ids(node))) if copies else splits.take(node)
+            if found is None:
                 _push(queue, leaves, node, plan, copies=True)  # it is split when all others are
                 continue
             listener.pass_begins()
-            _, state, moves = halve(part) if copies else split(part, plan.split, plan.tries, [seed, node])
+            _, state, moves = found
             for child in leaves.divide(node, state.labels, state):
                 if leaves.bounds[child][1] - leaves.bounds[child][0] > 1:
                     _push(queue, leaves, child, plan, copies)
@@ -84,6 +91,8 @@ def grow(job: Job[TreePlan], seeds: list[int]) -> TreeRun:
     except KeyboardInterrupt:
         run.interrupted, run.converged = True, False
         leaves.drop_unfinished()
+    finally:
+        splits.close()
     if invariants.switched_on() and not run.interrupted:
         _check(run)
     return run

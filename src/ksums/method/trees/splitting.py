@@ -12,9 +12,9 @@ from ksums.method.fitting.listener import Silence
 from ksums.method.fitting.run import Run
 from ksums.method.starts.first_labels import StartTask, first_labels
 from ksums.method.state.state import ClusterState, build_state
-from ksums.planning.plan import Plan, StartPlan
+from ksums.planning.plan import EnginePlan, Plan, StartPlan
 from ksums.planning.shape import Shape
-from ksums.planning.trees import split_start
+from ksums.planning.trees import split_start, splits_in_blocks
 
 Split = tuple[float, ClusterState, int]
 """The objective, the state of the two halves, and the number of moves."""
@@ -64,7 +64,9 @@ def _split_once(part: Rows, plan: Plan, rng: np.random.Generator) -> Split:
         return objective, state.labels
 
     labels = first_labels(start, part, StartTask(2, plan.rule, rng, cluster_sample=split_sample))
-    if in_memory:
+    if splits_in_blocks(shape, plan.rule, plan.engine.name):
+        plan = replace(plan, engine=EnginePlan("blocks"))
+    elif in_memory:
         from ksums.method.engines.resident import settle  # Numba is loaded by the first fit, not by the import
 
         done = settle(part, labels, 2, plan.rule, plan.stop, rng)

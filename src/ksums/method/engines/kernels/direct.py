@@ -115,7 +115,7 @@ def rows_block(
     state, scan, products, scores, moves = clusters.state, clusters.scan, work.products, work.scores, 0
     for turn in range(order.shape[0]):  # the body is not a helper, because passing all these arrays would cost more
         row = order[turn]
-        src = state.labels[block.ids[row]]
+        src = np.int64(state.labels[block.ids[row]])
         weight = block.exact_weights[row]
         if not may_leave(clusters, src, weight):
             continue
@@ -143,7 +143,7 @@ def columns_block(
     """All samples of a block in order; returns the number of moves."""
     state, scan, products, scores, moves = clusters.state, clusters.scan, work.products, work.scores, 0
     for row in range(count):
-        src = state.labels[block.ids[row]]
+        src = np.int64(state.labels[block.ids[row]])
         weight = block.exact_weights[row]
         if not may_leave(clusters, src, weight):
             continue
