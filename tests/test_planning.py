@@ -113,13 +113,13 @@ PLANS = [
     (LARGE, COSINE, "exact, k-means++ of 5000, anneal 30 from 7.81e+04, tol 0"),
     (LARGE, {"engine": "exact"}, "exact, k-means++ of 5000, anneal 30 from 7.81e+04, tol 0"),
     (Shape(60_000, 784, 64, "float32"), {},
-     "blocks, 2 × 2 × 6857 (k-means++ of 5000, anneal 40 from 13.4, search 1.2e+07, tol 0), tol 1e-06"),
+     "blocks, 2 × 4 × 12800 (k-means++ of 5000, anneal 40 from 25, search 2.2e+07, tol 0), tol 1e-06"),
     (Shape(200_000, 32, 256, "float32"), {},
      "blocks, 2 × 2 × 51200 (k-means++ of 5000, anneal 5+10+60 from 12.5, search 3.4e+07+3.4e+07+3.4e+07, "
      "tol 0), tol 1e-06"),
     (Shape(49_999, 8, 8), {}, "exact, k-means++ of 5000, anneal 14 from 781, search 3.5e+07, tol 0"),
     (SMALL, {"engine": "blocks"},
-     "blocks, 3 × 2 × 1000 (k-means++, anneal 6 from 25, search 8.4e+05, tol 0), tol 1e-06"),
+     "blocks, 3 × 4 × 1000 (k-means++, anneal 6 from 25, search 8.4e+05, tol 0), tol 1e-06"),
     (Shape(10, 1, 1), {}, "exact, k-means++, anneal 2 from 6, search 1.6e+06, tol 0"),
 ]  # fmt: skip
 
@@ -246,8 +246,8 @@ def test_a_plan_in_words():
         "Plan for 341,479 × 100 rows (float32), 10,000 clusters",
         "  start      two-level start (100 coarse clusters of 20,000 sampled rows, then clusters inside each)",
         "  annealing  up to 100 passes, relaxation from 4.27 down to 1",
-        "  passes     each row is compared with the 64 nearest clusters, until the objective falls by less than 0.02 %; "
-        "at most 300 in all",
+        "  passes     each row is compared with the 64 nearest clusters, until the objective falls by less than 0.02 "
+        "%; at most 300 in all",
         "  polish     the nearest centre for every row",
         "  time       at most 5 s, so labels depend on the machine",
         "  note       neighbour lists, because there are 10,000 clusters",

@@ -16,8 +16,13 @@ _MOST_CLUSTERS = 512
 _ROWS, _ROWS_PER_CLUSTER = 5000, 200
 """A sample has 5,000 rows, or 200 for each cluster if that is more: larger ones bring nothing
 (``benchmarks/common_case.py``)."""
+_MANY_ROWS = 100_000
+"""From 100,000 rows on a fit must not take longer than k-means …"""
+_SAMPLES_OF_FEWER_ROWS = 4
+"""… while below there is time for four samples at least, which found the best optimum of GloVe, 60,000 rows, k = 10,
+each time, where two did not. Samples of many rows may be smaller …"""
 _LEAST_SAMPLE, _LEAST_PER_CLUSTER = 2500, 50
-"""A sample has at least this many rows, even where searching it takes longer than k-means on all rows would."""
+"""… but not smaller than this."""
 _FEW_CLUSTERS = 8
 """Up to 8 clusters a search is short, and which optimum it finds matters most: there may be more samples."""
 _MIDDLE, _MIDDLE_PER_SAMPLE = 50_000, 10
@@ -61,15 +66,20 @@ def sample_sizes(shape: Shape, effort: str | float) -> tuple[int, int, int, int]
     """Rows of a sample, samples at a time, rows of the stage in the middle (0: none), and batches of samples.
 
     A search compares each row of its sample with a cluster some 800 + 40 k times. k-means compares each row some
-    40 (1 + k/32) times with all k clusters, at about three times the speed. The samples may take three tenths of that.
+    40 (1 + k/32) times with all k clusters, at about three times the speed. Where there are many rows, the samples may
+    take three tenths of that.
     """
     level, n, k = _LEVELS[effort] if isinstance(effort, str) else _LEVELS["high"], shape.n, shape.k
-    affordable = 0.1 * 40.0 * (1.0 + k / 32.0) * n * k / (800.0 + 40.0 * k)
-    rows = min(max(_ROWS, _ROWS_PER_CLUSTER * k), max(_LEAST_SAMPLE, _LEAST_PER_CLUSTER * k, affordable / 2))
+    rows, count = max(_ROWS, _ROWS_PER_CLUSTER * k), level.at_a_time
+    if n < _MANY_ROWS:
+        count = max(count, _SAMPLES_OF_FEWER_ROWS)
+    else:
+        affordable = 0.1 * 40.0 * (1.0 + k / 32.0) * n * k / (800.0 + 40.0 * k)
+        rows = min(rows, max(_LEAST_SAMPLE, _LEAST_PER_CLUSTER * k, int(affordable / 2)))
     rows = int(min(n // 2, level.larger * rows))
     middle = max(_MIDDLE, _MIDDLE_PER_SAMPLE * rows)
     batches = level.batches_of_few if k <= _FEW_CLUSTERS else level.batches
-    return rows, level.at_a_time, middle if middle <= n // _SHARE_OF_MIDDLE else 0, batches
+    return rows, count, middle if middle <= n // _SHARE_OF_MIDDLE else 0, batches
 
 
 def effort_of_samples(effort: str | float, count: int) -> str | float:
