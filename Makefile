@@ -41,6 +41,7 @@ dist: .venv/ready  ## wheel and sdist in dist/, and a trial of the wheel in a ba
 
 bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python -m pip install --quiet bkmeans faiss-cpu k-means-constrained superkmeans
+	$(BIN)/python benchmarks/common_case.py
 	$(BIN)/python benchmarks/quality.py
 	$(BIN)/python benchmarks/quality_levels.py
 	$(BIN)/python benchmarks/quality_hgmeans.py build

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from readme_common import common_cases, common_headline
 from readme_large_k import growth, large_k, recall
 from readme_methods import bisecting, choosing, limits, rules, sequential
 from readme_parts import HERE
@@ -29,8 +30,9 @@ def titled(title: str, *parts: Part) -> Part:
 
 
 PAGES: dict[Path, list[Part]] = {
-    HERE.parent / "README.md": [headline, reproduction],
+    HERE.parent / "README.md": [common_headline, headline, reproduction],
     HERE / "README.md": [
+        titled("Few clusters, many rows", common_cases),
         titled("Better optima", optima, hgmeans),
         titled("Levels of effort", levels),
         titled("Many clusters", large_k, growth),

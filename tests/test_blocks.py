@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 from helpers import rule_of
+from sklearn.exceptions import ConvergenceWarning
 
 from ksums import FitInterrupted, KSums, load
 from ksums.compute.threads import use_threads
@@ -332,3 +333,13 @@ def test_a_model_of_samples_can_be_saved(rng, tmp_path):
     again = load(tmp_path / "model")
     assert again.plan_ == model.plan_
     assert again.history_ == model.history_
+
+
+def test_fewer_distinct_rows_than_clusters(rng, monkeypatch):
+    small_problem(monkeypatch)
+    X = np.repeat(rng.normal(size=(3, 4)), 10_000, axis=0)[rng.permutation(30_000)]
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(3\)"):
+        model = KSums(5, random_state=0).fit(X)
+    assert model.plan_.engine.name == "blocks"
+    assert (model.sizes_ > 0).all()
+    assert model.inertia_ == pytest.approx(0.0, abs=1e-20)

@@ -66,16 +66,17 @@ def measure_clusters(
     def measure(part: slice) -> np.ndarray:
         block = read(part)[1]
         distances = sq_distances_to_own(block, centres, labels[part], compiled=n >= _MANY_ROWS)
-        return distances if weights is None else distances * weights[part]
+        weighted = distances if weights is None else distances * weights[part]
+        return np.bincount(labels[part], weighted, minlength=k)
 
-    sizes = np.bincount(labels, weights, minlength=k).astype(np.float64)
-    measures = ClusterMeasures(sizes, np.zeros((k, d)), np.zeros(k))
+    measures = ClusterMeasures(np.zeros(k), np.zeros((k, d)), np.zeros(k))
     for part, block in in_order(read, parts):
+        measures.sizes[:] += np.bincount(labels[part], None if weights is None else weights[part], minlength=k)
         own_weights = np.ones(block.shape[0]) if weights is None else weights[part]
         add_by_cluster(block, labels[part], own_weights, measures.composites, compiled=n >= _MANY_ROWS)
     centres = measures.centres
-    distances = np.concatenate(list(in_order(measure, parts)))
-    measures.squares[:] = np.bincount(labels, distances, minlength=k)
+    for squares in in_order(measure, parts):
+        measures.squares[:] += squares
     return measures
 
 

@@ -103,6 +103,14 @@ class Rows:
         for part in blocks(len(ids), length):
             yield ids[part]
 
+    def active_blocks(self) -> Iterator[np.ndarray]:
+        """The active rows in parts short enough to read at once; if all are active, no list of them is made."""
+        if self.known_active is not None:
+            yield from self.blocks_of(self.known_active)
+            return
+        for part in blocks(self.n, self.block_length() if not self.is_sparse else _SPARSE_BLOCK):
+            yield np.arange(part.start, part.stop)
+
     def read(self, ids: np.ndarray, dtype=None, out: np.ndarray | None = None) -> Matrix:
         """Prepared rows: an array (``out``, if given), or a CSR array for sparse data."""
         dtype = self.dtype if dtype is None else np.dtype(dtype)

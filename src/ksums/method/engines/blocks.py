@@ -15,18 +15,10 @@ from ksums.compute.threads import threads
 from ksums.compute.two_nearest import PADDING
 from ksums.compute.vectors import panel_width
 from ksums.method.data.rows import Rows
-from ksums.method.engines.kernels.blocks import (
-    Centroids,
-    Layout,
-    PieceSums,
-    Proposals,
-    Table,
-    Work,
-    assign_blocks,
-    pass_over_blocks,
-    renew_all,
-)
+from ksums.method.engines.kernels.assign import PieceSums, assign_blocks
+from ksums.method.engines.kernels.blocks import Proposals, pass_over_blocks
 from ksums.method.engines.kernels.bounds import Bounds, Drift
+from ksums.method.engines.kernels.tables import Centroids, Layout, Table, Work, renew_all
 from ksums.method.engines.protocol import Engine
 from ksums.method.state.limits import Limits, no_limits
 from ksums.method.state.state import ClusterState, renew_sq_composites

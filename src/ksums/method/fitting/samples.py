@@ -200,7 +200,7 @@ def _heavy_rows(rows: Rows, count: int) -> np.ndarray:
         return ids, sq_norms(rows.read(ids)) * (1.0 if rows.weights is None else rows.weights[ids])
 
     kept_ids, kept, total = np.empty(0, np.int64), np.empty(0), 0.0
-    for ids, squares in in_order(measure, rows.blocks_of(rows.active)):
+    for ids, squares in in_order(measure, rows.active_blocks()):
         total += float(squares.sum(dtype=np.float64))
         limit = NUMBERS.heavy * total / count
         heavy = squares > limit

@@ -12,73 +12,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.compute.jit import helper, helper_inlined, helper_once, helper_reordering, kernel
-from ksums.compute.panels import pack_panel
-from ksums.compute.sharing import (
-    PIECE,
-    close,
-    finish_piece,
-    is_closed,
-    next_piece,
-    open_round,
-    pause,
-    wait_for_round,
+from ksums.compute.jit import helper, helper_once, kernel
+from ksums.compute.sharing import PIECE, close, finish_piece, is_closed, next_piece, open_round, pause, wait_for_round
+from ksums.method.engines.kernels.bounds import TIGHT, rounded_down, spend
+from ksums.method.engines.kernels.tables import (
+    compare,
+    exact_sq_distance,
+    renew,
+    sq_distance_to_centre,
+    terms_of_distance,
+    weight_of,
 )
-from ksums.compute.two_nearest import two_nearest
-from ksums.compute.vectors import VECTORS
-from ksums.method.engines.kernels.bounds import TIGHT, join_factor, rounded_down, spend, stay_factor
 from ksums.rules.kinds import ROUNDING
 
 _ROUNDING = ROUNDING[np.dtype(np.float64)]
 """A move must lower its cost by more than this share of the cost's terms: decisions are made in float64."""
-
-
-class Table(NamedTuple):
-    """Rows as they are stored; (x − shift)·scale is a prepared row."""
-
-    X: np.ndarray  # (rows, d)  in the arithmetic of the kernels
-    first: int  # number of the first of these rows
-    shift: np.ndarray  # (d,)
-    scale: np.ndarray  # (1,)
-    weights: np.ndarray  # (n,)  float64; (1,): all weights are 1
-    heaviest: float
-
-
-class Layout(NamedTuple):
-    """How rows are divided."""
-
-    n: int
-    block: int  # rows of a block
-    piece: int  # rows of a piece
-    rel: float  # of bounds.py
-    margin: float  # of bounds.py
-
-
-class Centroids(NamedTuple):
-    """The clusters as they are compared with rows."""
-
-    vectors: np.ndarray  # (padded k, d)  rounded to the arithmetic of the kernels; infinitely far beyond k
-    join: np.ndarray  # (padded k,)    a²
-    stay_over_join: np.ndarray  # (k,)  b²/a²
-    stamps: np.ndarray  # (k,)  the clock when the cluster last changed
-    clock: np.ndarray  # (1,)  counts blocks
-    reach: np.ndarray  # (2,)  length of the longest centroid the margin allows for; of the longest there was
-
-
-class Work(NamedTuple):
-    """Work space of the threads: rows of a piece, with room for a whole panel behind them."""
-
-    due: np.ndarray  # (threads, room)  positions in the table
-    some: np.ndarray  # (threads, room)  of these, the ones compared with a group of clusters
-    index: np.ndarray  # (threads, room)  where these are in ``due``
-    best: np.ndarray  # (threads, room)
-    second: np.ndarray  # (threads, room)
-    which: np.ndarray  # (threads, room)
-    stay: np.ndarray  # (threads, room)  upper bound of b_w |x − C_w|
-    lowest: np.ndarray  # (threads, room)  lower bound of a_v |x − C_v|
-    goal: np.ndarray  # (threads, room)  the cluster of the least of them; −1: the second nearest of its group
-    limits: np.ndarray  # (threads, k)  rows of a cluster with no more slack than this are due
-    panels: np.ndarray  # (threads, d, width)
 
 
 class Proposals(NamedTuple):
@@ -90,193 +38,11 @@ class Proposals(NamedTuple):
     compared: np.ndarray  # (pieces,)  rows times clusters
 
 
-class PieceSums(NamedTuple):
-    """Sums over the rows of each piece of a block."""
-
-    composites: np.ndarray  # (pieces, k, d)
-    sizes: np.ndarray  # (pieces, k)
-    counts: np.ndarray  # (pieces, k)
-    norm_sums: np.ndarray  # (pieces, k)
-
-
-@helper_inlined
-def _weight(table, i):
-    return table.weights[i] if len(table.weights) > 1 else 1.0
-
-
-@helper
-def _scan(table, members, count, first, stop, centres, factors, panel, best, which, second):
-    """Nearest and second nearest of some centroids for ``count`` rows; ``members`` has room for a panel behind them."""
-    d, width = panel.shape
-    last, scale = members[count - 1], table.scale[0]
-    for j in range(count, count + width):
-        members[j] = last
-    for at in range(0, count, width):
-        pack_panel(table.X, members, at, VECTORS, panel)
-        for t in range(d):
-            shift = table.shift[t]
-            for lane in range(width):
-                panel[t, lane] = (panel[t, lane] - shift) * scale
-        two_nearest(panel, centres, factors, first, stop, best, which, second, at)
-
-
-@helper_reordering
-def _sq_distance_to_centre(table, at, centres, r):
-    """|x − C_r|² in the arithmetic of the rows."""
-    total, scale = table.X[at, 0] - table.X[at, 0], table.scale[0]
-    for t in range(table.X.shape[1]):
-        away = (table.X[at, t] - table.shift[t]) * scale - centres[r, t]
-        total += away * away
-    return np.float64(total)
-
-
-@helper_reordering
-def _exact_sq_distance(table, at, composites, r, inverse):
-    """|x − D_r/n_r|² in float64."""
-    total, scale = 0.0, table.scale[0]
-    for t in range(table.X.shape[1]):
-        away = np.float64((table.X[at, t] - table.shift[t]) * scale) - composites[r, t] * inverse
-        total += away * away
-    return total
-
-
-@helper_reordering
-def _terms(table, at, composites, r, inverse):
-    """|x|² + |D_r/n_r|² in float64, the terms of a squared distance."""
-    total, scale = 0.0, table.scale[0]
-    for t in range(table.X.shape[1]):
-        x, c = np.float64((table.X[at, t] - table.shift[t]) * scale), composites[r, t] * inverse
-        total += x * x + c * c
-    return total
-
-
-@helper
-def _renew(r, state, heaviest, centroids):
-    """Rounded centroid and factors of cluster r from its sums."""
-    n = state.sizes[r]
-    inverse, squares = 1.0 / n, 0.0
-    for t in range(state.composites.shape[1]):
-        value = state.composites[r, t] * inverse
-        centroids.vectors[r, t] = value
-        squares += value * value
-    join = join_factor(n, heaviest)
-    centroids.join[r] = join
-    centroids.stay_over_join[r] = stay_factor(n, heaviest) / join
-    centroids.reach[1] = max(centroids.reach[1], np.sqrt(squares))
-
-
-@kernel
-def renew_all(state, heaviest, centroids):
-    """The clusters as they are compared with rows, from their sums."""
-    for r in range(len(state.sizes)):
-        _renew(r, state, heaviest, centroids)
-
-
-# ------------------------------------------------------------------------------------------ first labels
-@helper_once
-def _assign_piece(thread, b, piece, table, layout, k, state, centroids, bounds, work, sums):
-    """Rows of a piece to their nearest centres, with their slack; their sums."""
-    first = b * layout.block + piece * layout.piece
-    stop = min(first + layout.piece, layout.n)
-    d = table.X.shape[1]
-    for r in range(k):
-        sums.sizes[piece, r] = 0.0
-        sums.counts[piece, r] = 0
-        sums.norm_sums[piece, r] = 0.0
-        for t in range(d):
-            sums.composites[piece, r, t] = 0.0
-    if stop <= first:
-        return
-    members, best, second, which = work.due[thread], work.best[thread], work.second[thread], work.which[thread]
-    for i in range(first, stop):
-        members[i - first] = i - table.first
-    padded = len(centroids.join)
-    _scan(
-        table, members, stop - first, 0, padded, centroids.vectors, centroids.join, work.panels[thread], best, which,
-        second,
-    )  # fmt: skip
-    far, scale = 0.0, table.scale[0]
-    for j in range(stop - first):
-        i, at, r = first + j, first + j - table.first, which[j]
-        state.labels[i] = r
-        bounds.slack[i] = np.inf
-        weight = _weight(table, i)
-        if not weight > 0.0:  # never visited
-            continue
-        lowest = np.sqrt(np.float64(second[j])) * (1.0 - layout.rel) - layout.margin
-        stay = np.sqrt(np.float64(best[j])) * (1.0 + layout.rel)
-        bounds.slack[i] = rounded_down(lowest - stay)
-        far = max(far, lowest)
-        for g in range(len(bounds.groups) - 1 if len(bounds.groups) > 2 else 0):
-            bounds.low[i // layout.piece, g, i % layout.piece] = rounded_down(lowest)
-        sq_norm = 0.0
-        for t in range(d):
-            x = np.float64((table.X[at, t] - table.shift[t]) * scale)
-            sums.composites[piece, r, t] += weight * x
-            sq_norm += x * x
-        sums.sizes[piece, r] += weight
-        sums.counts[piece, r] += 1
-        sums.norm_sums[piece, r] += weight * sq_norm
-    bounds.far[b, piece] = far
-
-
-@helper_once
-def _add_pieces(pieces, state, sums):
-    k, d = state.composites.shape
-    for piece in range(pieces):
-        for r in range(k):
-            state.sizes[r] += sums.sizes[piece, r]
-            state.counts[r] += sums.counts[piece, r]
-            state.norm_sums[r] += sums.norm_sums[piece, r]
-            for t in range(d):
-                state.composites[r, t] += sums.composites[piece, r, t]
-
-
-@kernel
-def assign_blocks(
-    thread,  # IN
-    threads,  # IN
-    board,  # INOUT
-    order,  # IN     blocks
-    table,  # IN
-    layout,  # IN
-    state,  # INOUT  labels are set, sums are added to
-    centroids,  # IN     given centres, all factors 1
-    bounds,  # OUT    for these centres and factors
-    work,  # OUT
-    sums,  # OUT
-):
-    """Give each row of some blocks its nearest centre."""
-    pieces, k = layout.block // layout.piece, len(state.sizes)
-    turn, spins, is_open = -1, 0, False
-    while thread == 0 or not is_closed(board):
-        if thread == 0 and not is_open:
-            turn += 1
-            if turn == len(order):
-                close(board)
-                break
-            open_round(turn + 1, pieces, threads, board)
-            is_open = True
-        ticket = next_piece(thread, threads, pieces, board)
-        if ticket >= 0:
-            b, piece = order[(ticket >> 32) - 1], ticket & PIECE
-            _assign_piece(thread, b, piece, table, layout, k, state, centroids, bounds, work, sums)
-            finish_piece(board)
-        elif thread == 0:
-            wait_for_round(pieces, board)
-            _add_pieces(pieces, state, sums)
-            is_open = False
-        else:
-            spins += 1
-            pause(spins)
-
-
-# ---------------------------------------------------------------------------------------------- a pass
 @helper
 def _compare_with_all(thread, count, table, state, centroids, layout, work):
     """Bounds of the due rows from all clusters at once."""
     due, best, second, which = work.due[thread], work.best[thread], work.second[thread], work.which[thread]
-    _scan(
+    compare(
         table, due, count, 0, len(centroids.join), centroids.vectors, centroids.join, work.panels[thread], best, which,
         second,
     )  # fmt: skip
@@ -301,7 +67,7 @@ def _compare_with_groups(thread, count, b, table, state, centroids, layout, boun
     for j in range(count):
         w = state.labels[due[j] + table.first]
         factor = np.float64(centroids.join[w]) * np.float64(centroids.stay_over_join[w])
-        squares = factor * _sq_distance_to_centre(table, due[j], centroids.vectors, w)
+        squares = factor * sq_distance_to_centre(table, due[j], centroids.vectors, w)
         stay[j] = np.sqrt(squares) * (1.0 + layout.rel)
         lowest[j] = np.inf
         goal[j] = -1
@@ -323,7 +89,7 @@ def _compare_with_groups(thread, count, b, table, state, centroids, layout, boun
             continue
         compared += compared_rows * (stop - first)
         panel = work.panels[thread]
-        _scan(
+        compare(
             table, some, compared_rows, first, stop_padded, centroids.vectors, centroids.join, panel, best, which,
             second,
         )  # fmt: skip
@@ -347,7 +113,7 @@ def _nearest_other(table, at, state, centroids):
     w, found, least = state.labels[at + table.first], np.int64(-1), np.inf
     for v in range(len(state.sizes)):
         if v != w:
-            cost = np.float64(centroids.join[v]) * _sq_distance_to_centre(table, at, centroids.vectors, v)
+            cost = np.float64(centroids.join[v]) * sq_distance_to_centre(table, at, centroids.vectors, v)
             if cost < least:
                 found, least = np.int64(v), cost
     return found
@@ -356,22 +122,22 @@ def _nearest_other(table, at, state, centroids):
 @helper
 def _better_cluster(i, goal, look_at_all, table, state):
     """The cluster that row i should move to in the present state, or −1. All in float64."""
-    at, w, weight = i - table.first, np.int64(state.labels[i]), _weight(table, i)
+    at, w, weight = i - table.first, np.int64(state.labels[i]), weight_of(table, i)
     n = state.sizes[w]
     if state.counts[w] <= 1 or not n - weight > 0.0:
         return np.int64(-1)
-    stay = n / (n - weight) * _exact_sq_distance(table, at, state.composites, w, 1.0 / n)
-    stay -= _ROUNDING * _terms(table, at, state.composites, w, 1.0 / n)
+    stay = n / (n - weight) * exact_sq_distance(table, at, state.composites, w, 1.0 / n)
+    stay -= _ROUNDING * terms_of_distance(table, at, state.composites, w, 1.0 / n)
     if goal >= 0:
         n = state.sizes[goal]
-        if n / (n + weight) * _exact_sq_distance(table, at, state.composites, goal, 1.0 / n) < stay:
+        if n / (n + weight) * exact_sq_distance(table, at, state.composites, goal, 1.0 / n) < stay:
             return goal
     found = np.int64(-1)
     if look_at_all:
         for v in range(len(state.sizes)):
             if v != w:
                 n = state.sizes[v]
-                cost = n / (n + weight) * _exact_sq_distance(table, at, state.composites, v, 1.0 / n)
+                cost = n / (n + weight) * exact_sq_distance(table, at, state.composites, v, 1.0 / n)
                 if cost < stay:
                     stay, found = cost, np.int64(v)
     return found
@@ -423,7 +189,7 @@ def _look_at_piece(thread, b, piece, table, layout, state, centroids, bounds, wo
 @helper
 def _move(i, dst, table, layout, state, centroids, bounds):
     """Move row i and update both clusters at once."""
-    at, w, weight, scale = i - table.first, np.int64(state.labels[i]), _weight(table, i), table.scale[0]
+    at, w, weight, scale = i - table.first, np.int64(state.labels[i]), weight_of(table, i), table.scale[0]
     state.labels[i] = dst
     sq_norm = 0.0
     for t in range(table.X.shape[1]):
@@ -464,7 +230,7 @@ def _make_moves(pieces, table, layout, state, centroids, bounds, proposals, resu
                 result[0] += 1
     for r in range(len(state.sizes)):
         if centroids.stamps[r] > centroids.clock[0]:
-            _renew(r, state, table.heaviest, centroids)
+            renew(r, state, table.heaviest, centroids)
     centroids.clock[0] += 1
 
 
