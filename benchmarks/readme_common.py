@@ -28,14 +28,22 @@ def large_cases() -> dict[str, list[dict[str, Any]]]:
 def common_headline() -> list[str]:
     """Return the README's first table: time and sum of squares relative to scikit-learn, over all large cases."""
     data, found = results("common_case"), large_cases()
-    cells = [["method", "time / one `KMeans`, median (most)", "SSE above the best of 10 starts, median (most)"]]
+    cells = [
+        [
+            "method",
+            "time / one `KMeans`, median (most)",
+            "SSE above the best of 10 starts, median (most)",
+            "memory added, at most",
+        ]
+    ]
     for method, rows in found.items():
         times, above = [row["time / KMeans"] for row in rows], [row["SSE, %"] for row in rows]
         cells.append(
             [
                 NAMES[method],
                 f"{median(times):.2f} ({max(times):.2f})",
-                f"{median(above):+.2f} % ({max(above):+.2f} %)",
+                f"{median(above):+.3f} % ({max(above):+.2f} %)",
+                f"{max(row['MB'] for row in rows):.0f} MB",
             ]
         )
     cases = found["KMeans"]
