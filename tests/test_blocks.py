@@ -343,3 +343,10 @@ def test_fewer_distinct_rows_than_clusters(rng, monkeypatch):
     assert model.plan_.engine.name == "blocks"
     assert (model.sizes_ > 0).all()
     assert model.inertia_ == pytest.approx(0.0, abs=1e-20)
+
+
+@pytest.mark.parametrize(("n", "k"), [(3, 1), (10, 8), (50, 2), (5, 5)])
+def test_tiny_data_can_be_asked_for_too(n, k, rng):
+    model = KSums(k, engine="blocks", random_state=0).fit(rng.normal(size=(n, 2)))
+    assert (model.sizes_ > 0).all()
+    assert model.converged_

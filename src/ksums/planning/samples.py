@@ -76,7 +76,7 @@ def sample_sizes(shape: Shape, effort: str | float) -> tuple[int, int, int, int]
     else:
         affordable = 0.1 * 40.0 * (1.0 + k / 32.0) * n * k / (800.0 + 40.0 * k)
         rows = min(rows, max(_LEAST_SAMPLE, _LEAST_PER_CLUSTER * k, int(affordable / 2)))
-    rows = int(min(n // 2, level.larger * rows))
+    rows = int(min(n, max(_LEAST_PER_CLUSTER * k, min(n // 2, level.larger * rows))))
     middle = max(_MIDDLE, _MIDDLE_PER_SAMPLE * rows)
     batches = level.batches_of_few if k <= _FEW_CLUSTERS else level.batches
     return rows, count, middle if middle <= n // _SHARE_OF_MIDDLE else 0, batches
