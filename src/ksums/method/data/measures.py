@@ -93,12 +93,11 @@ def distinct_clusters(X: Matrix, labels: np.ndarray, metric: str, distortion: fl
 
 def _first_members(labels: np.ndarray) -> np.ndarray:
     """The first sample of each cluster that has one; nearly always the first few thousand samples tell."""
-    counts = np.bincount(labels)
-    first = np.full(len(counts), -1)
+    first = np.full(int(labels.max()) + 1, -1)
     for part in blocks(len(labels), _LOOK_AT):
         names, places = np.unique(labels[part], return_index=True)
         new = first[names] < 0
         first[names[new]] = part.start + places[new]
-        if (first[counts > 0] >= 0).all():
+        if (first >= 0).all():
             break
     return first[first >= 0]
