@@ -88,6 +88,7 @@ class Run:
                 self.polish()
         except KeyboardInterrupt:
             self.interrupted, self.converged = True, False
+        self._engine = None  # it may hold a copy of the rows
         return self
 
     # ------------------------------------------------------------------------------------ annealing
