@@ -28,7 +28,7 @@ SEEDS = (0, 1, 2)
 PEER_SEEDS = (0,)
 """The other peers are run with these seeds."""
 LEVELS = ("low", "default")
-"""Levels of effort of KSums. High effort ends lower and takes several times as long; ``quality_levels.py`` has it."""
+"""Levels of effort of KSums; on small data also high effort, which takes many times as long."""
 MOST_FOR_MINIBATCH = 1_000_000
 """MiniBatchKMeans takes minutes for more rows than this."""
 LARGE = 100_000
@@ -98,6 +98,8 @@ CASES = [
     Case("2K x 4", blobs(2_000, 4, 5, 2.0), (5,), small=True),
     Case("10K x 8", blobs(10_000, 8, 12, 1.5), (8,), small=True),
     Case("40K x 16", blobs(40_000, 16, 30, 1.2), (16,), small=True),
+    Case("D15112", lambda: load("tsplib/tsplib.npz:d15112").astype(np.float64), (20,), small=True),
+    Case("pla33810", lambda: load("tsplib/tsplib.npz:pla33810").astype(np.float64), (20,), small=True),
     Case("blobs 1M x 10", blobs(1_000_000, 10, 30, 1.5), (3, 8, 30)),
     Case("blobs 200K x 32", blobs(200_000, 32, 50, 1.0), (8, 50, 128)),
     Case("blobs 5M x 2", blobs(5_000_000, 2, 12, 3.0), (5,)),
@@ -119,8 +121,9 @@ def faiss_kmeans(k: int, seed: int, X: np.ndarray) -> np.ndarray:
     import faiss
 
     kmeans = faiss.Kmeans(X.shape[1], k, niter=25, seed=seed, max_points_per_centroid=len(X))
-    kmeans.train(X)
-    return kmeans.index.search(X, 1)[1].ravel()
+    rows = X.astype(np.float32)
+    kmeans.train(rows)
+    return kmeans.index.search(rows, 1)[1].ravel()
 
 
 def measured(X: np.ndarray, run: Callable[[int], np.ndarray], seeds: Any) -> dict[str, Any]:
@@ -154,7 +157,7 @@ def compare(case: Case, X: np.ndarray, k: int) -> list[dict[str, Any]]:
     if len(X) <= MOST_FOR_MINIBATCH:
         found = measured(X, lambda seed: MiniBatchKMeans(k, random_state=seed).fit(X).labels_, PEER_SEEDS)
         rows.append(_row("MiniBatchKMeans", found, once, best))
-    for level in LEVELS:
+    for level in (*LEVELS, "high") if case.small else LEVELS:
 
         def run(seed: int, level: str = level) -> np.ndarray:
             return KSums(k, effort=level, random_state=seed).fit(X).labels_

@@ -8,7 +8,7 @@ import pytest
 from helpers import ROOT
 
 from ksums import KSums
-from ksums.method.engines import exact, neighbours
+from ksums.method.engines import blocks, exact, neighbours
 
 PACKAGE = ROOT / "src" / "ksums"
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
@@ -59,6 +59,7 @@ def test_no_folder_holds_a_single_file():
     [
         (exact, "rows_block", {"n_clusters": 5}),
         (exact, "panel_block", {"n_clusters": 20}),
+        (blocks, "pass_over_blocks", {"n_clusters": 5, "engine": "blocks"}),
         (neighbours, "neighbour_batches", {"n_clusters": 40, "engine": "neighbors", "init": "random-labels"}),
     ],
 )

@@ -53,7 +53,7 @@ _MOST_DIMENSIONS = 24
 
 _FEW_DIMENSIONS, _FEW_CLUSTERS, _MORE_IN_THE_PLANE = 3, 32, 4
 """In up to three dimensions, with up to 32 clusters, comparisons are cheap, and four times as many of them are needed
-to come within 0.1 % of the best known optimum (D15112, pla33810 with k = 20; ``benchmarks/quality_levels.py``)."""
+to end as low as high effort does (D15112 and pla33810, ``benchmarks/common_case.py``)."""
 
 
 def is_timed(effort: str | float) -> bool:

@@ -41,7 +41,7 @@ def schedule_of(rule: Any) -> Annealed | None:
 
 
 def flat_rule(parameters: Mapping[str, Any]) -> Rule:
-    """The rule of the exact passes, which bring down the objective after annealing."""
+    """The rule of the exact passes, which lower the objective after annealing."""
     annealed = schedule_of(parameters["rule"])
     return rule_for(parameters["objective"], parameters["metric"], "annealed" if annealed else parameters["rule"])
 

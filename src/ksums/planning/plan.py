@@ -17,7 +17,7 @@ class StartPlan:
 
     name: str
     """``"random-labels"``, ``"k-means++"``, ``"random-points"``, ``"two-level"``; ``"labels"`` or ``"centres"`` if the
-    user gave them; in splits of two clusters also ``"two-seeds"`` and ``"sample"``."""
+    user gave them; ``"samples"`` if ``Plan.samples`` says how; in splits of two clusters also ``"two-seeds"`` and ``"sample"``."""
     sample: int = 0
     """Rows that the start is made from; 0: all rows."""
     tries: int = 1
@@ -104,7 +104,7 @@ class Plan:
     engine: EnginePlan
     stop: Stop
     samples: SamplePlan | None = None
-    """Where the first labels come from, if not from ``start``."""
+    """How the start ``"samples"`` is made."""
     rounds: tuple[Round, ...] = ()
     annealing: AnnealingPlan | None = None
     search: SearchPlan | None = None

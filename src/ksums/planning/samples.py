@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ksums.planning.effort import is_timed
-from ksums.planning.plan import SamplePlan, Stop
+from ksums.planning.plan import Plan, SamplePlan, Stop
 from ksums.planning.shape import Shape
 
 LEAST_ROWS = 50_000
@@ -17,12 +18,12 @@ _ROWS, _ROWS_PER_CLUSTER = 5000, 200
 """A sample has 5,000 rows, or 200 for each cluster if that is more: larger ones bring nothing
 (``benchmarks/common_case.py``)."""
 _MANY_ROWS = 100_000
-"""From 100,000 rows on a fit must not take longer than k-means …"""
+"""From 100,000 rows on, a fit must not take longer than k-means, so samples are made smaller where they would."""
 _SAMPLES_OF_FEWER_ROWS = 4
-"""… while below there is time for four samples at least, which found the best optimum of GloVe, 60,000 rows, k = 10,
-each time, where two did not. Samples of many rows may be smaller …"""
+"""Below 100,000 rows at least four samples are searched at a time: two of them ended higher on GloVe with 60,000 rows
+and k = 10 (``benchmarks/common_case.py``)."""
 _LEAST_SAMPLE, _LEAST_PER_CLUSTER = 2500, 50
-"""… but not smaller than this."""
+"""No sample has fewer rows than 2,500, or than 50 for each cluster."""
 _FEW_CLUSTERS = 8
 """Up to 8 clusters a search is short, and which optimum it finds matters most: there may be more samples."""
 _MIDDLE, _MIDDLE_PER_SAMPLE = 50_000, 10
@@ -31,11 +32,12 @@ the others by more than chance."""
 _SHARE_OF_MIDDLE = 8
 """There is no stage in the middle unless it is at most an eighth of the rows; all rows are then soon read."""
 _TOL = 1e-6
-"""Passes over all rows end when one of them gains less than this share …"""
+"""Passes over all rows end when one of them gains less than this share of the objective."""
 _EXACT_PASSES = 64
-"""… but not before there have been 64, within which most fits have come to the end, and where …"""
+"""With few clusters the first 64 passes ignore the tolerance, because most fits settle completely within them."""
 _MANY_CLUSTERS = 64
-"""… there are fewer clusters than this: with more, the last passes take long (``benchmarks/common_case.py``)."""
+"""For k ≥ 64 the tolerance holds from the first pass on, because the last passes take long
+(``benchmarks/common_case.py``)."""
 _SHARE_OF_SAMPLES = 0.5
 """With a time limit, the samples may take half of the time."""
 
@@ -101,7 +103,7 @@ class SampleNumbers(NamedTuple):
 NUMBERS = SampleNumbers()
 
 
-def sample_plan(shape: Shape, effort: str | float, plan_of) -> SamplePlan:
+def sample_plan(shape: Shape, effort: str | float, plan_of: Callable[[Shape, str | float], Plan]) -> SamplePlan:
     """The samples for data of this shape; ``plan_of`` makes the plan of a sample from its shape and effort."""
     rows, count, middle, batches = sample_sizes(shape, effort)
     small = Shape(rows, shape.d, shape.k, shape.dtype, weighted=shape.weighted, memory=shape.memory, threads=1)

@@ -26,7 +26,7 @@ def exact_sq_norms(block: Matrix) -> np.ndarray:
 def column_range(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The least and the largest value of each column.
 
-    NumPy reduces narrow rows slowly, so many of them are first seen as one wide row.
+    NumPy reduces narrow rows slowly, so a run of them is viewed as one wide row first.
     """
     n, d = block.shape
     together = max(1, _WIDE // max(1, d))

@@ -7,6 +7,7 @@ they are; others (narrower types, other layouts, memory maps of them) are read a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -69,9 +70,12 @@ class BlockEngine(Engine):
     def visit(self, order: np.ndarray) -> Iterator[int]:
         """Each block in turn; yields the number of moves, some blocks at a time."""
         result, moves = np.zeros(2, np.int64), 0
-        self._call(ALONE, pass_over_blocks, order[:0], self._drift, self._proposals, result)  # compiles before threads
+        more = self._drift, self._proposals, result
+        ALONE.run(
+            pass_over_blocks, *self._arguments(order[:0]), *more
+        )  # compiles, if need be, before there are threads
         for workers, part in self._parts(order):
-            self._call(workers, pass_over_blocks, part, self._drift, self._proposals, result)
+            workers.run(pass_over_blocks, *self._arguments(part), *more)
             self.comparisons = int(result[1])
             yield int(result[0]) - moves
             moves = int(result[0])
@@ -144,21 +148,21 @@ class BlockEngine(Engine):
             np.zeros((pieces, k, d)), np.zeros((pieces, k)), np.zeros((pieces, k), np.int64), np.zeros((pieces, k))
         )
         order = np.arange(blocks)
-        self._call(ALONE, assign_blocks, order[:0], sums)
+        ALONE.run(assign_blocks, *self._arguments(order[:0]), sums)
         for workers, part in self._parts(order):
-            self._call(workers, assign_blocks, part, sums)
+            workers.run(assign_blocks, *self._arguments(part), sums)
         if self.state.counts.min() > 0:
             self._renew()
 
-    def _call(self, workers: Team, kernel, order: np.ndarray, *more) -> None:
+    def _arguments(self, order: np.ndarray) -> tuple[Any, ...]:
+        """What both kernels are handed for some blocks; rows that are not in place are read first."""
         table = self._table
         if not self._in_place and len(order):
             first = int(order[0]) * self._layout.block
             ids = np.arange(first, min(first + self._layout.block, self.rows.n))
             self.rows.read(ids, self.rows.dtype, out=table.X[: len(ids)])
             table = table._replace(first=first)
-        fixed = order, table, self._layout, self.state, self._centroids, self._bounds, self._work
-        workers.run(kernel, *fixed, *more)
+        return order, table, self._layout, self.state, self._centroids, self._bounds, self._work
 
     def _parts(self, order: np.ndarray) -> Iterator[tuple[Team, np.ndarray]]:
         """The blocks of some calls, and who makes them."""

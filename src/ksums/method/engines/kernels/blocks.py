@@ -217,8 +217,9 @@ def _move(i, dst, table, layout, state, centroids, bounds):
 def _make_moves(pieces, table, layout, state, centroids, bounds, proposals, result):
     """Verify the proposals one by one and make those that are gains.
 
-    A proposal that is no gain, perhaps because of rounding, is compared with all clusters only while no row has moved
-    in the pass: a run ends with a pass without moves, and in such a pass every one of them is.
+    If a proposal turns out not to be a gain, rounding may have hidden a better cluster, so all clusters are compared in
+    float64. This is done only while no row has moved in the pass: a run ends with a pass without moves, and there it is
+    done for every proposal.
     """
     for piece in range(pieces):
         result[1] += proposals.compared[piece]
