@@ -121,7 +121,7 @@ def faiss_kmeans(k: int, seed: int, X: np.ndarray) -> np.ndarray:
     import faiss
 
     kmeans = faiss.Kmeans(X.shape[1], k, niter=25, seed=seed, max_points_per_centroid=len(X))
-    rows = X.astype(np.float32)
+    rows = X.astype(np.float32, copy=False)
     kmeans.train(rows)
     return kmeans.index.search(rows, 1)[1].ravel()
 

@@ -17,7 +17,8 @@ class StartPlan:
 
     name: str
     """``"random-labels"``, ``"k-means++"``, ``"random-points"``, ``"two-level"``; ``"labels"`` or ``"centres"`` if the
-    user gave them; ``"samples"`` if ``Plan.samples`` says how; in splits of two clusters also ``"two-seeds"`` and ``"sample"``."""
+    user gave them; ``"samples"`` (see ``Plan.samples``); in splits of two clusters also ``"two-seeds"`` and
+    ``"sample"``."""
     sample: int = 0
     """Rows that the start is made from; 0: all rows."""
     tries: int = 1
