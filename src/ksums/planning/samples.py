@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from ksums.planning.effort import is_timed
@@ -26,6 +27,10 @@ _LEAST_SAMPLE, _LEAST_PER_CLUSTER = 2500, 50
 """No sample has fewer rows than 2,500, or than 50 for each cluster."""
 _FEW_CLUSTERS = 8
 """Up to 8 clusters a search is short, and which optimum it finds matters most: there may be more samples."""
+_MOST_LARGER, _MOST_LONGER = 2.0, 6.0
+"""For more clusters, the time that k-means would take buys samples of up to twice as many rows and searches up to six
+times as long: a million rows in 300 groups ended 0.6 % lower with k = 100, and four times as many rows cost more than
+they brought (``benchmarks/common_case.py``, ``command_line.py``)."""
 _MIDDLE, _MIDDLE_PER_SAMPLE = 50_000, 10
 """The stage in the middle has ten times the rows of a sample, and at least 50,000, so that the best sample is told from
 the others by more than chance."""
@@ -64,24 +69,46 @@ def uses_samples(shape: Shape) -> bool:
     return not shape.sparse and not shape.limited and shape.n >= LEAST_ROWS and 1 < shape.k <= _MOST_CLUSTERS
 
 
-def sample_sizes(shape: Shape, effort: str | float) -> tuple[int, int, int, int]:
-    """Rows of a sample, samples at a time, rows of the stage in the middle (0: none), and batches of samples.
+class Sizes(NamedTuple):
+    """How much is searched."""
 
-    A search compares each row of its sample with a cluster some 800 + 40 k times. k-means compares each row some
-    40 (1 + k/32) times with all k clusters, at about three times the speed. Where there are many rows, the samples may
-    take three tenths of that.
-    """
+    rows: int  # of a sample
+    count: int  # samples at a time
+    batches: int  # of samples, at most
+    middle: int  # rows of the stage in the middle; 0: none
+    longer: float  # times as long a search of each sample
+
+
+def sample_sizes(shape: Shape, effort: str | float) -> Sizes:
+    """How much is searched for data of this shape."""
     level, n, k = _LEVELS[effort] if isinstance(effort, str) else _LEVELS["high"], shape.n, shape.k
-    rows, count = max(_ROWS, _ROWS_PER_CLUSTER * k), level.at_a_time
+    rows, count, longer = max(_ROWS, _ROWS_PER_CLUSTER * k), level.at_a_time, 1.0
     if n < _MANY_ROWS:
         count = max(count, _SAMPLES_OF_FEWER_ROWS)
     else:
-        affordable = 0.1 * 40.0 * (1.0 + k / 32.0) * n * k / (800.0 + 40.0 * k)
+        affordable = _affordable_rows(n, k)
+        if effort == "default" and k > _FEW_CLUSTERS:
+            spare = affordable / (level.batches * count * rows)
+            larger = _within(spare, _MOST_LARGER)
+            rows, longer = int(larger * rows), _within(spare / larger, _MOST_LONGER)
         rows = min(rows, max(_LEAST_SAMPLE, _LEAST_PER_CLUSTER * k, int(affordable / 2)))
     rows = int(min(n, max(_LEAST_PER_CLUSTER * k, min(n // 2, level.larger * rows))))
     middle = max(_MIDDLE, _MIDDLE_PER_SAMPLE * rows)
     batches = level.batches_of_few if k <= _FEW_CLUSTERS else level.batches
-    return rows, count, middle if middle <= n // _SHARE_OF_MIDDLE else 0, batches
+    return Sizes(rows, count, batches, middle if middle <= n // _SHARE_OF_MIDDLE else 0, longer)
+
+
+def _affordable_rows(n: int, k: int) -> float:
+    """Rows of all samples of a batch together whose search takes about three tenths of the time of k-means.
+
+    A search compares each row of its sample with a cluster some 800 + 40 k times. k-means compares each row some
+    40 (1 + k/32) times with all k clusters, at about three times the speed.
+    """
+    return 0.1 * 40.0 * (1.0 + k / 32.0) * n * k / (800.0 + 40.0 * k)
+
+
+def _within(factor: float, most: float) -> float:
+    return max(1.0, min(most, factor))
 
 
 def effort_of_samples(effort: str | float, count: int) -> str | float:
@@ -105,9 +132,11 @@ NUMBERS = SampleNumbers()
 
 def sample_plan(shape: Shape, effort: str | float, plan_of: Callable[[Shape, str | float], Plan]) -> SamplePlan:
     """The samples for data of this shape; ``plan_of`` makes the plan of a sample from its shape and effort."""
-    rows, count, middle, batches = sample_sizes(shape, effort)
-    small = Shape(rows, shape.d, shape.k, shape.dtype, weighted=shape.weighted, memory=shape.memory, threads=1)
-    return SamplePlan(rows, count, batches, middle, plan_of(small, effort_of_samples(effort, count)))
+    sizes = sample_sizes(shape, effort)
+    small = Shape(sizes.rows, shape.d, shape.k, shape.dtype, weighted=shape.weighted, memory=shape.memory, threads=1)
+    plan = plan_of(small, effort_of_samples(effort, sizes.count))
+    rounds = tuple(replace(work, comparisons=sizes.longer * work.comparisons) for work in plan.rounds)
+    return SamplePlan(sizes.rows, sizes.count, sizes.batches, sizes.middle, replace(plan, rounds=rounds))
 
 
 def stop_of_passes(k: int, max_iter: int, tol: float | None) -> Stop:
