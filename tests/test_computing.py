@@ -18,7 +18,8 @@ import ksums
 from ksums import BisectingKSums, KSums, compiling
 from ksums.compiling import PARTS
 from ksums.compute import sharing
-from ksums.compute.threads import computing
+from ksums.compute.threads import computing, use_threads
+from ksums.method.search import ahead
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -175,3 +176,39 @@ def test_every_engine_is_compiled_ahead_of_time():
 def test_only_known_types_are_compiled():
     with pytest.raises(ValueError, match="types must be among 'float32', 'float64'; got 'int8'"):
         ksums.compile(["int8"])
+
+
+# -------------------------------------------------------------------------------------------- the second process
+def test_the_search_is_compiled_by_a_second_process(monkeypatch, tmp_path):
+    """What it keeps on disk is what a fit loads: nothing of the search is compiled in the process that waits."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    process = ahead._start("float64")
+    assert process.wait() == 0
+    program = """
+import numpy as np
+from ksums import KSums
+from ksums.method.search.trial_kernels import merge_split_trials
+X = np.random.default_rng(0).standard_normal((300, 3))
+KSums(4, n_threads=1).fit(X)
+print(sum(merge_split_trials.stats.cache_hits.values()), sum(merge_split_trials.stats.cache_misses.values()))
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["1", "0"]
+
+
+@pytest.mark.parametrize(("count", "searches", "expected"), [(1, True, []), (2, False, []), (2, True, ["float32"])])
+def test_the_second_process_starts_with_the_first_compilation(count, searches, expected, monkeypatch):
+    started = []
+    monkeypatch.setattr(ahead, "_start", started.append)
+    monkeypatch.setattr(ahead, "_processes", {})
+    with use_threads(count), ahead.compiling_ahead(np.dtype("float32"), searches):
+        assert not started
+        for _ in range(2):
+            numba.njit(lambda x: x + 1)(1)
+    ahead.wait_for_search(np.dtype("float32"))
+    assert started == expected
+
+
+def test_without_a_second_process_the_fit_goes_on(monkeypatch):
+    monkeypatch.setattr(subprocess, "Popen", mock.Mock(side_effect=OSError("not allowed")))
+    assert ahead._start("float32") is None

@@ -73,7 +73,7 @@ class Sizes(NamedTuple):
     """How much is searched."""
 
     rows: int  # of a sample
-    count: int  # samples at a time
+    at_a_time: int  # samples
     batches: int  # of samples, at most
     middle: int  # rows of the stage in the middle; 0: none
     longer: float  # times as long a search of each sample
@@ -134,9 +134,9 @@ def sample_plan(shape: Shape, effort: str | float, plan_of: Callable[[Shape, str
     """The samples for data of this shape; ``plan_of`` makes the plan of a sample from its shape and effort."""
     sizes = sample_sizes(shape, effort)
     small = Shape(sizes.rows, shape.d, shape.k, shape.dtype, weighted=shape.weighted, memory=shape.memory, threads=1)
-    plan = plan_of(small, effort_of_samples(effort, sizes.count))
+    plan = plan_of(small, effort_of_samples(effort, sizes.at_a_time))
     rounds = tuple(replace(work, comparisons=sizes.longer * work.comparisons) for work in plan.rounds)
-    return SamplePlan(sizes.rows, sizes.count, sizes.batches, sizes.middle, replace(plan, rounds=rounds))
+    return SamplePlan(sizes.rows, sizes.at_a_time, sizes.batches, sizes.middle, replace(plan, rounds=rounds))
 
 
 def stop_of_passes(k: int, max_iter: int, tol: float | None) -> Stop:

@@ -15,6 +15,7 @@ from ksums.method.fitting.samples import SampleSearch
 from ksums.method.fitting.schedule import schedule_for
 from ksums.method.fitting.stopping import Best, has_settled
 from ksums.method.nearest.centres import nearest_centres
+from ksums.method.search.ahead import wait_for_search
 from ksums.method.starts.first_labels import StartTask, fill_empty, first_labels
 from ksums.method.state import invariants
 from ksums.method.state.limits import Limits, no_limits
@@ -131,6 +132,7 @@ class Run:
         if self.stopped or trivial or time.perf_counter() >= self.schedule.search_end():
             return
         self.converged = False
+        wait_for_search(self.rows.dtype)
         search = MergeSplit(self.rows, self.state, self.limits, self.rng, self.job.listener.wants_to_stop)
         try:
             before = search.comparisons
