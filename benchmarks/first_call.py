@@ -2,14 +2,17 @@
 
     python benchmarks/first_call.py            10,000 × 64, k = 100 and k = 8; results/first_call.json
 
-Each child process prints its times; the first one has an empty cache folder and must compile.
+Each child process prints its times; the first one has an empty cache folder and must compile. All of it is done twice:
+alone, and beside a process that keeps another core busy.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
+from typing import Any
 
 from common import in_new_process, peak_bytes, print_table, save, short
 
@@ -39,18 +42,30 @@ def child(n: int, d: int, k: int, dtype: str) -> None:
     print(json.dumps(result))
 
 
-def main() -> None:
-    if len(sys.argv) > 1:
-        n, d, k, dtype = sys.argv[1:]
-        child(int(n), int(d), int(k), dtype)
-        return
+def measure(other_core: str) -> list[dict[str, Any]]:
+    """Each shape in two new processes: one compiles, the next one loads what it kept."""
     rows = []
     for n, d, k, dtype in SHAPES:
         with tempfile.TemporaryDirectory() as cache:
             os.environ["NUMBA_CACHE_DIR"] = cache
             for process in ("compiles", "loads from disk"):
                 times = in_new_process("first_call.py", str(n), str(d), str(k), dtype)
-                rows.append({"n": n, "d": d, "k": k, "type": dtype, "process": process, **times})
+                shape = {"n": n, "d": d, "k": k, "type": dtype}
+                rows.append({**shape, "other core": other_core, "process": process, **times})
+    return rows
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        n, d, k, dtype = sys.argv[1:]
+        child(int(n), int(d), int(k), dtype)
+        return
+    rows = measure("free")
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        rows += measure("busy")
+    finally:
+        busy.kill()
     print_table(rows, list(rows[0]), short)
     save("first_call", rows)
 

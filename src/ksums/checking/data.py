@@ -75,7 +75,12 @@ def as_matrix(name: str, X: Any) -> Matrix:
     return X
 
 
-def _check_values(name: str, X: Matrix) -> None:
+def check_block(name: str, X: np.ndarray, first: int) -> None:
+    """The rows of a block, the first of which has this number among all rows."""
+    _check_values(name, X, first)
+
+
+def _check_values(name: str, X: Matrix, first: int = 0) -> None:
     """Finite, and small enough to square."""
     values = X.data if sparse.issparse(X) else X
     if values.dtype.kind != "f":
@@ -92,7 +97,7 @@ def _check_values(name: str, X: Matrix) -> None:
             else:
                 row, column = int(at[0]), int(at[1])
             raise ValueError(
-                f"Input X contains {what}, first in row {row}, column {column}, which {name} does not accept; "
+                f"Input X contains {what}, first in row {first + row}, column {column}, which {name} does not accept; "
                 "drop such rows or fill them in (for example with sklearn.impute.SimpleImputer)."
             )
         allowed = LARGEST.get(values.dtype, np.inf)

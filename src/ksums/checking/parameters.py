@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ksums.checking.sources import bytes_of
 from ksums.planning.effort import EFFORT_NAMES
 from ksums.planning.engines import ENGINE_NAMES
 from ksums.planning.starts import FLAT_INIT_NAMES, INIT_NAMES
@@ -101,6 +103,11 @@ FLAT_CONSTRAINTS: Mapping[str, _Constraint] = {
     "polish": _Constraint(
         "'pass', 'assign' or None", lambda v: v is None or (isinstance(v, str) and v in ("pass", "assign"))
     ),
+    "max_memory": _Constraint(
+        "a number of bytes > 0, a size such as '2GB', or None",
+        lambda v: v is None or ((isinstance(v, str) or _is_real(v)) and bytes_of(v) > 0),
+    ),
+    "checkpoint": _Constraint("the name of a file, or None", lambda v: v is None or isinstance(v, (str, Path))),
 }
 """The constraints of ``KSums``, where some parameters may be more: it is the estimator with ``effort``."""
 

@@ -22,6 +22,7 @@ from ksums.compute.machine import free_memory
 from ksums.compute.threads import computing
 from ksums.estimators.callbacks import Listening, check_callbacks
 from ksums.estimators.interruption import FitInterrupted
+from ksums.io.sources import is_source
 from ksums.method.data.centres import prepare_with_centres
 from ksums.method.data.measures import ClusterMeasures, distinct_clusters, measure_clusters
 from ksums.method.data.norms import unit_rows
@@ -143,10 +144,12 @@ class Clusterer(CallbackSupportMixin, CentreModel):
 
         Parameters
         ----------
-        X : array-like or CSR array of shape (n, d)
+        X : array-like or CSR array of shape (n, d), or data in parts
             C-ordered NumPy arrays of float32 and float64 are used without a copy; uint8, int8, int16, uint16, float16
             and bool are converted to float32 a few rows at a time, also from a memory map. pandas and polars data
-            frames, PyArrow tables and CPU tensors are accepted.
+            frames, PyArrow tables and CPU tensors are accepted. ``KSums`` also takes what need not fit into memory: the
+            name of a file, a folder or a pattern such as ``"vectors/*.parquet"``, a list of such names or of arrays, a
+            function that yields arrays, or a source of :func:`ksums.io.open_source`.
         y : ignored
         sample_weight : array-like of shape (n,), default=None
             A row of weight w counts as w rows that move together; a row of weight 0 only gets a label.
@@ -155,6 +158,8 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         -------
         self
         """
+        if is_source(X):
+            return self._fit_source(X, sample_weight)
         started = time.perf_counter()
         check_parameters(self)
         protocol, functions = check_callbacks(type(self).__name__, self.callbacks)
@@ -182,6 +187,12 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         self.__dict__.update(attributes_of(run))
         self._warn_of_the_end(run, X)
         return self
+
+    def _fit_source(self, X: Any, sample_weight: Any) -> Any:
+        raise TypeError(
+            f"{type(self).__name__}: X must be an array; got {type(X).__name__}. Data in several files or arrays is "
+            "for KSums; read a single file with ksums.io.read_rows."
+        )
 
     def plan_for(self, X, sample_weight=None):
         """What ``fit`` would do with these rows, without fitting: the ``plan_`` of the model.

@@ -114,6 +114,14 @@ class KSums(Clusterer):
         one pass of the exact engine; ``"assign"``, which is faster, gives each sample its nearest centre if that lowers
         the objective. The exact engine does not need it.
 
+    max_memory : int or str, default=None
+        For data in parts (see ``fit``): bytes that a fit may use, or a size such as ``"2GB"``. Blocks of rows that do
+        not fit are read again in each round. None: half of what is free. Labels do not depend on it.
+
+    checkpoint : str or Path, default=None
+        For data in parts: a file that is replaced after each round. The same call goes on from there if it was
+        interrupted or killed, and ends with the same labels; other data or parameters are refused.
+
     n_threads : int, default=None
         Most threads to use; None: all cores this process may use (``NUMBA_NUM_THREADS``). Labels do not depend on it.
 
@@ -199,6 +207,8 @@ class KSums(Clusterer):
         engine="auto",
         n_neighbors=None,
         polish=None,
+        max_memory=None,
+        checkpoint=None,
         n_threads=None,
         random_state=None,
         callbacks=None,
@@ -220,6 +230,8 @@ class KSums(Clusterer):
         self.engine = engine
         self.n_neighbors = n_neighbors
         self.polish = polish
+        self.max_memory = max_memory
+        self.checkpoint = checkpoint
         self.n_threads = n_threads
         self.random_state = random_state
         self.callbacks = callbacks
@@ -246,6 +258,11 @@ class KSums(Clusterer):
 
         with computing(self.n_threads):
             return walk_to_nearest(*prepare_with_distances(X, self.cluster_centers_, self.metric))
+
+    def _fit_source(self, X, sample_weight):
+        from ksums.estimators.sharded import fit_source
+
+        return fit_source(self, X, sample_weight)
 
     def _check(self, X: Matrix, weights: np.ndarray | None) -> str | np.ndarray:
         total = float(X.shape[0] if weights is None else weights.sum())

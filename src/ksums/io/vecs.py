@@ -54,7 +54,11 @@ def read_vecs(path: str | Path) -> np.ndarray:
     array([[1., 2., 3.],
            [4., 5., 6.]], dtype=float32)
     """
-    path = Path(path)
+    return np.array(map_vecs(Path(path)))
+
+
+def map_vecs(path: Path) -> np.ndarray:
+    """The same as a memory map: rows are read when they are used."""
     values = _type_of_values(path)
     size = path.stat().st_size
     if size < 4:
@@ -79,7 +83,7 @@ def read_vecs(path: str | Path) -> np.ndarray:
             f"{path} is damaged: vector {different[0]} states {records['d'][different[0]]} dimensions, the first one "
             f"states {dimensions}."
         )
-    return np.array(records["x"])
+    return records["x"]
 
 
 def write_vecs(path: str | Path, X: np.ndarray) -> None:

@@ -183,3 +183,46 @@ class TreePlan:
         from ksums.planning.words import tree_lines
 
         return "\n".join(tree_lines(self))
+
+
+@dataclass(frozen=True)
+class ShardPlan:
+    """What a fit of data in blocks will do."""
+
+    shape: Shape
+    rule: Rule
+    blocks: int
+    block_rows: int
+    """Rows of a block, at most."""
+    sample: Plan
+    """What is done with the sample from which the first centres come."""
+    relaxations: tuple[float, ...]
+    """The relaxation of each annealing round."""
+    settling: int
+    """Rounds at p = 1 after them, at most."""
+    tol: float
+    """These end when one of them gains no more than this, relatively."""
+    engine: EnginePlan
+    seconds: float = np.inf
+    runs: int = 1
+
+    @property
+    def k(self) -> int:
+        return self.shape.k
+
+    @property
+    def most_records(self) -> int:
+        """The most records that a fit can leave: one for the sample, one for each round."""
+        return 1 + len(self.relaxations) + self.settling
+
+    @property
+    def summary(self) -> str:
+        """The plan in one line."""
+        from ksums.planning.words import shard_summary
+
+        return shard_summary(self)
+
+    def __repr__(self) -> str:
+        from ksums.planning.words import shard_lines
+
+        return "\n".join(shard_lines(self))

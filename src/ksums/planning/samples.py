@@ -27,13 +27,18 @@ _LEAST_SAMPLE, _LEAST_PER_CLUSTER = 2500, 50
 """No sample has fewer rows than 2,500, or than 50 for each cluster."""
 _FEW_CLUSTERS = 8
 """Up to 8 clusters a search is short, and which optimum it finds matters most: there may be more samples."""
-_MOST_LARGER, _MOST_LONGER = 2.0, 6.0
-"""For more clusters, the time that k-means would take buys samples of up to twice as many rows and searches up to six
-times as long: a million rows in 300 groups ended 0.6 % lower with k = 100, and four times as many rows cost more than
-they brought (``benchmarks/common_case.py``, ``command_line.py``)."""
+_LEAST_LARGER, _MOST_LARGER, _MOST_LONGER = 2.0, 4.0, 6.0
+"""For more clusters, the time that k-means would take buys samples of twice to four times as many rows, and searches up
+to six times as long. One batch of these ends lower than two batches of smaller ones: 0.6 % with k = 100 on a million
+rows in 300 groups (``benchmarks/common_case.py``, ``command_line.py``)."""
+_PLANE, _LARGER_IN_THE_PLANE = 3, 3.0
+"""In up to three dimensions passes take no time, and what counts is the sample: it has three times as many rows
+(birch1, ``benchmarks/quality.py``)."""
 _MIDDLE, _MIDDLE_PER_SAMPLE = 50_000, 10
 """The stage in the middle has ten times the rows of a sample, and at least 50,000, so that the best sample is told from
 the others by more than chance."""
+_SHARE_OF_LARGER = 4
+"""These larger samples have at most a quarter of the rows."""
 _SHARE_OF_MIDDLE = 8
 """There is no stage in the middle unless it is at most an eighth of the rows; all rows are then soon read."""
 _TOL = 1e-6
@@ -83,18 +88,21 @@ def sample_sizes(shape: Shape, effort: str | float) -> Sizes:
     """How much is searched for data of this shape."""
     level, n, k = _LEVELS[effort] if isinstance(effort, str) else _LEVELS["high"], shape.n, shape.k
     rows, count, longer = max(_ROWS, _ROWS_PER_CLUSTER * k), level.at_a_time, 1.0
+    batches = level.batches_of_few if k <= _FEW_CLUSTERS else level.batches
     if n < _MANY_ROWS:
         count = max(count, _SAMPLES_OF_FEWER_ROWS)
+    elif effort == "default" and k > _FEW_CLUSTERS and shape.d <= _PLANE:
+        rows, batches = max(rows, min(n // _SHARE_OF_LARGER, int(_LARGER_IN_THE_PLANE * rows))), 1
     else:
         affordable = _affordable_rows(n, k)
-        if effort == "default" and k > _FEW_CLUSTERS:
-            spare = affordable / (level.batches * count * rows)
-            larger = _within(spare, _MOST_LARGER)
-            rows, longer = int(larger * rows), _within(spare / larger, _MOST_LONGER)
+        spare = affordable / (count * rows)
+        if effort == "default" and k > _FEW_CLUSTERS and spare >= _LEAST_LARGER:
+            larger, batches = min(_MOST_LARGER, spare), 1
+            longer = max(1.0, min(_MOST_LONGER, spare / larger))
+            rows = max(rows, min(n // _SHARE_OF_LARGER, int(larger * rows)))
         rows = min(rows, max(_LEAST_SAMPLE, _LEAST_PER_CLUSTER * k, int(affordable / 2)))
     rows = int(min(n, max(_LEAST_PER_CLUSTER * k, min(n // 2, level.larger * rows))))
     middle = max(_MIDDLE, _MIDDLE_PER_SAMPLE * rows)
-    batches = level.batches_of_few if k <= _FEW_CLUSTERS else level.batches
     return Sizes(rows, count, batches, middle if middle <= n // _SHARE_OF_MIDDLE else 0, longer)
 
 
@@ -105,10 +113,6 @@ def _affordable_rows(n: int, k: int) -> float:
     40 (1 + k/32) times with all k clusters, at about three times the speed.
     """
     return 0.1 * 40.0 * (1.0 + k / 32.0) * n * k / (800.0 + 40.0 * k)
-
-
-def _within(factor: float, most: float) -> float:
-    return max(1.0, min(most, factor))
 
 
 def effort_of_samples(effort: str | float, count: int) -> str | float:

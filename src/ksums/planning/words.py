@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ksums.planning.plan import Plan, SamplePlan, StartPlan, Stop, TreePlan
+from ksums.planning.plan import Plan, SamplePlan, ShardPlan, StartPlan, Stop, TreePlan
 from ksums.planning.shape import Shape
 from ksums.planning.starts import SAMPLE_PER_CELL, coarse_clusters
 from ksums.planning.timing import is_limited
@@ -53,6 +53,34 @@ def lines(plan: Plan) -> list[str]:
     if is_limited(plan.seconds):
         found.append(_line("time", f"at most {plan.seconds:g} s, so labels depend on the machine"))
     return found + [_line("note", note) for note in plan.notes]
+
+
+def shard_summary(plan: ShardPlan) -> str:
+    """A plan for blocks in one line."""
+    limit = f"; at most {plan.seconds:g} s" if is_limited(plan.seconds) else ""
+    return f"a sample of {plan.sample.shape.n:,} rows, then {_rounds(plan)} over {_blocks(plan)}{limit}"
+
+
+def shard_lines(plan: ShardPlan) -> list[str]:
+    """A plan for blocks in a few lines."""
+    found = [_title(plan.shape), _line("blocks", f"{plan.blocks:,} of at most {plan.block_rows:,} rows")]
+    found.append(_line("sample", f"{plan.sample.shape.n:,} rows: {plan.sample.summary}"))
+    if plan.relaxations:
+        hottest = f"{plan.relaxations[0]:.3g}"
+        found.append(_line("annealing", f"{len(plan.relaxations)} rounds, relaxation from {hottest} down to 1"))
+    found.append(_line("rounds", f"until one gains less than {plan.tol:g}; at most {plan.settling}"))
+    if is_limited(plan.seconds):
+        found.append(_line("time", f"at most {plan.seconds:g} s, so labels depend on the machine"))
+    return found
+
+
+def _rounds(plan: ShardPlan) -> str:
+    annealing = f"{len(plan.relaxations)} annealing rounds and " if plan.relaxations else ""
+    return f"{annealing}up to {plan.settling} more"
+
+
+def _blocks(plan: ShardPlan) -> str:
+    return f"{plan.blocks:,} blocks" if plan.blocks > 1 else "one block"
 
 
 def tree_summary(plan: TreePlan) -> str:

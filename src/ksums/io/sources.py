@@ -1,0 +1,243 @@
+"""Rows in parts that need not fit into memory: files, arrays, or what a function yields.
+
+A source has parts, and a part can be read some rows at a time. Parts are what the data comes in, so they are the same
+on every machine and for any number of workers.
+"""
+
+from __future__ import annotations
+
+import glob
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ksums.io.numpy_files import read_npy
+from ksums.io.paths import existing_file
+from ksums.io.readers import SUFFIXES, read_table
+from ksums.io.row_groups import ArrowGroups, ParquetGroups
+from ksums.io.table import column_positions
+from ksums.io.vecs import map_vecs
+
+_ARROW = (".arrow", ".feather")
+_FOLDERS = (*SUFFIXES, *_ARROW)
+
+
+class Part(ABC):
+    """Some rows of a source: a file, an array."""
+
+    name: str
+    rows: int
+    d: int
+    dtype: np.dtype[Any]
+    columns: list[str] | None = None
+
+    @abstractmethod
+    def read(self, rows: slice) -> np.ndarray:
+        """Some of the rows, as a C-ordered array."""
+
+
+class Source:
+    """Rows in parts.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        All with the same columns. Parts without rows are allowed.
+    """
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        filled = [part for part in parts if part.rows]
+        if not filled:
+            raise ValueError("The source has no rows: it needs at least one file or array with rows.")
+        first = filled[0]
+        for part in filled:
+            if part.d != first.d:
+                raise ValueError(f"{part.name} has {part.d} columns, but {first.name} has {first.d}.")
+            if part.columns != first.columns:
+                raise ValueError(f"{part.name} has other column names than {first.name}.")
+        self.parts, self.d, self.columns = list(parts), first.d, first.columns
+        wide = any(part.dtype == np.float64 for part in filled)
+        self.dtype = np.dtype(np.float64 if wide else np.float32)
+        """The arithmetic: float64 if any part is float64, otherwise float32."""
+
+    @property
+    def n(self) -> int:
+        return sum(part.rows for part in self.parts)
+
+    def __repr__(self) -> str:
+        return f"Source({self.n:,} × {self.d} rows in {len(self.parts):,} parts)"
+
+
+class ArrayPart(Part):
+    """An array, in memory or mapped from a file."""
+
+    def __init__(self, X: np.ndarray, name: str, columns: Sequence[int | str] | None = None) -> None:
+        if X.ndim != 2 or X.dtype.kind not in "biuf":
+            raise ValueError(f"{name} must be an array of numbers (n, d); got shape {X.shape} and dtype {X.dtype}.")
+        self.X, self.name, self.rows = X, name, X.shape[0]
+        self.chosen = None if columns is None else column_positions(name, columns, None, X.shape[1])
+        self.d = X.shape[1] if self.chosen is None else len(self.chosen)
+        self.dtype = as_read(X.dtype)
+
+    def read(self, rows: slice) -> np.ndarray:
+        found = self.X[rows] if self.chosen is None else self.X[rows][:, self.chosen]
+        if isinstance(found, np.memmap):  # one read of the file, instead of one for each row that is used
+            return np.array(found, self.dtype, order="C", subok=False)
+        return np.ascontiguousarray(found, self.dtype)
+
+
+class GroupedPart(Part):
+    """A parquet or Arrow file, read one row group at a time."""
+
+    def __init__(self, groups: ParquetGroups | ArrowGroups) -> None:
+        self.groups, self.name = groups, str(groups.path)
+        self.rows, self.starts = int(groups.lengths.sum()), np.append(0, np.cumsum(groups.lengths))
+        empty = groups.read(0)[:0] if len(groups.lengths) else np.empty((0, groups.width), np.float32)
+        self.d, self.dtype, self.columns = empty.shape[1], empty.dtype, groups.names
+        self._last: tuple[int, np.ndarray] | None = None  # neighbouring blocks may share a group
+
+    def read(self, rows: slice) -> np.ndarray:
+        first = int(np.searchsorted(self.starts, rows.start, "right")) - 1
+        found = np.empty((rows.stop - rows.start, self.d), self.dtype)
+        at = rows.start
+        while at < rows.stop:
+            group, begin = self._group(first), int(self.starts[first])
+            until = min(rows.stop, int(self.starts[first + 1]))
+            found[at - rows.start : until - rows.start] = group[at - begin : until - begin]
+            at, first = until, first + 1
+        return found
+
+    def _group(self, number: int) -> np.ndarray:
+        if self._last is None or self._last[0] != number:
+            self._last = None  # so that there are never two of them
+            self._last = number, self.groups.read(number)
+        return self._last[1]
+
+
+class WholePart(Part):
+    """A file of a format that can only be read as a whole."""
+
+    def __init__(self, path: Path, columns: Sequence[int | str] | None) -> None:
+        self.path, self.name, self.chosen = path, str(path), columns
+        X, self.columns, _ = read_table(path, columns)
+        if not isinstance(X, np.ndarray):
+            raise ValueError(f"{path} holds sparse rows; files that are read in parts must hold dense rows.")
+        self.rows, self.d, self.dtype = X.shape[0], X.shape[1], as_read(X.dtype)
+
+    def read(self, rows: slice) -> np.ndarray:
+        return np.ascontiguousarray(read_table(self.path, self.chosen).X[rows], self.dtype)
+
+
+class _Yielded:
+    """Arrays that a function yields, over and over, always in the same order."""
+
+    def __init__(self, function: Callable[[], Iterable[Any]]) -> None:
+        self.function = function
+        self.iterator: Iterator[Any] = iter(())
+        self.next = 0
+        self.last: np.ndarray | None = None
+
+    def array(self, number: int) -> np.ndarray:
+        if number == self.next - 1 and self.last is not None:
+            return self.last
+        if number < self.next or not self.next:
+            self.iterator, self.next = iter(self.function()), 0
+        while self.next <= number:
+            self.last = np.asarray(next(self.iterator))
+            self.next += 1
+        assert self.last is not None
+        return self.last
+
+
+class YieldedPart(ArrayPart):
+    """The array that a function yields at one place."""
+
+    def __init__(self, yielded: _Yielded, number: int, X: np.ndarray) -> None:
+        super().__init__(X, f"array {number} of the function")
+        self.X, self.shape = X[:0], X.shape
+        self.yielded, self.number = yielded, number
+
+    def read(self, rows: slice) -> np.ndarray:
+        X = self.yielded.array(self.number)
+        if X.shape != self.shape:
+            raise ValueError(
+                f"{self.name} has shape {X.shape}, but had {self.shape} before; the function must yield the same "
+                "arrays each time it is called."
+            )
+        return np.ascontiguousarray(X[rows], self.dtype)
+
+
+def as_read(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which rows are handed on: narrow types as they are, wide integers as float64."""
+    narrow = dtype.kind in "biu" and dtype.itemsize <= 2
+    return dtype if narrow or dtype in (np.float16, np.float32, np.float64) else np.dtype(np.float64)
+
+
+def is_source(X: Any) -> bool:
+    """Whether this is a source, or something that ``open_source`` makes one of, and not a single array."""
+    if isinstance(X, (str, Path, Source)):
+        return True
+    if isinstance(X, (list, tuple)) and X:
+        return all(isinstance(part, (str, Path)) for part in X) or all(
+            isinstance(part, np.ndarray) and part.ndim == 2 for part in X
+        )
+    return callable(X) and not hasattr(X, "__array__") and not hasattr(X, "shape") and not isinstance(X, type)
+
+
+def open_source(data: Any, columns: Sequence[int | str] | None = None) -> Source:
+    """Rows in parts.
+
+    Parameters
+    ----------
+    data : Source, str, Path, callable, or list of str, Path or arrays
+        The name of a file, a folder or a pattern such as ``"vectors/*.parquet"``; several of them; arrays of shape
+        (n, d); or a function that yields such arrays, always the same, each time it is called. Files are read in the
+        order of their names.
+    columns : sequence of int or str, default=None
+        Columns to read, by name or by number from 0; all if None. Files without names accept numbers only.
+
+    Returns
+    -------
+    Source
+    """
+    if isinstance(data, Source):
+        return data
+    if isinstance(data, (str, Path)):
+        return Source([_file_part(path, columns) for path in _files(str(data))])
+    if callable(data):
+        yielded = _Yielded(data)
+        return Source([YieldedPart(yielded, at, np.asarray(X)) for at, X in enumerate(data())])
+    if all(isinstance(part, (str, Path)) for part in data):
+        return Source([_file_part(path, columns) for part in data for path in _files(str(part))])
+    return Source([ArrayPart(np.asarray(X), f"array {at}", columns) for at, X in enumerate(data)])
+
+
+def _files(pattern: str) -> list[Path]:
+    path = Path(pattern)
+    if path.is_dir():
+        found = [file for file in path.iterdir() if file.suffix.lower() in _FOLDERS and not file.name.startswith(".")]
+        if not found:
+            raise FileNotFoundError(f"{path} has no files that can be read ({', '.join(_FOLDERS)}).")
+        return sorted(found)
+    if path.exists() or not glob.has_magic(pattern):
+        return [existing_file(path)]
+    matches = sorted(Path(match) for match in glob.glob(pattern, recursive=True) if Path(match).is_file())
+    if not matches:
+        raise FileNotFoundError(f"No file matches {pattern}.")
+    return matches
+
+
+def _file_part(path: Path, columns: Sequence[int | str] | None) -> Part:
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        return ArrayPart(read_npy(path), str(path), columns)
+    if suffix in (".fvecs", ".bvecs", ".ivecs"):
+        return ArrayPart(map_vecs(path), str(path), columns)
+    if suffix == ".parquet":
+        return GroupedPart(ParquetGroups(path, columns))
+    if suffix in _ARROW:
+        return GroupedPart(ArrowGroups(path, columns))
+    return WholePart(path, columns)

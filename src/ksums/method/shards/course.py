@@ -1,0 +1,93 @@
+"""The course of a fit in rounds: it knows the sums of the clusters and asks the blocks for steps, wherever they are.
+
+Blocks that move at the same time creep rather than overshoot, because each of them sees only its own moves. So while
+the relaxation falls, they compare with composites that are half a step ahead: D' = n (C + ½ (C − C_last)). A round at
+p = 1 is taken only if the objective, known from the sums alone, does not rise; otherwise fewer blocks keep their moves.
+A single block alone cannot raise it. No cluster is ever empty: moves out of one that would be are taken back.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ksums.method.shards.blocks import Blocks
+from ksums.method.shards.frame import Frame
+from ksums.method.shards.steps import Order
+from ksums.method.shards.sums import Sums, centroids_of, clusters_of
+from ksums.planning.plan import ShardPlan
+from ksums.rules.annealing import relaxed
+from ksums.rules.objectives import objective_value
+
+_AHEAD = 0.5
+"""How far ahead: half of what the centroids moved in the last round (method.md, "Shards")."""
+
+
+class Standing(NamedTuple):
+    """Where the clusters stand after a round: all that the next one depends on, besides the labels."""
+
+    round: int  # rounds that are done
+    sums: Sums
+    last: np.ndarray | None  # (k, d)  centroids a round ago
+    value: float  # of the objective
+
+
+class Done(NamedTuple):
+    """What happened in a round."""
+
+    moves: int
+    relaxation: float
+    share: float  # of the blocks that kept their moves
+
+
+class Course:
+    """Round after round from first sums on."""
+
+    def __init__(self, blocks: Blocks, frame: Frame, plan: ShardPlan, seed: int, standing: Standing) -> None:
+        self.blocks, self.frame, self.plan, self.seed, self.standing = blocks, frame, plan, seed, standing
+
+    def round(self) -> Done:
+        """One round: annealing while there is some planned, then p = 1."""
+        at, planned = self.standing.round, self.plan.relaxations
+        relaxation = planned[at] if at < len(planned) else 1.0
+        exact = relaxation == 1.0
+        rule = self.plan.rule if exact else relaxed(self.plan.rule, relaxation, self.frame.heaviest)
+        sums, last, value = self.standing.sums, self.standing.last, self.standing.value
+        centroids = centroids_of(sums, self.frame.units)
+        ahead = None if exact or last is None else self._ahead(centroids, last)
+        clusters = clusters_of(sums, self.frame.units, ahead)
+        order = Order(clusters, self.frame.units, rule, self.plan.engine, (self.seed, at))
+        step = self.blocks.step(order)
+        after = sums.plus(step.changes)
+        while (emptied := after.counts <= 0).any():
+            after = after.plus(self.blocks.take_back(emptied))
+        stride, now = 1, objective_of(after, self.frame, self.plan)
+        while exact and now > value and stride:
+            stride = stride * 2 if stride < self.blocks.count else 0
+            after = sums.plus(self.blocks.changes_of_every(stride)) if stride else sums
+            now = objective_of(after, self.frame, self.plan)
+        self.blocks.keep(stride)
+        self.standing = Standing(at + 1, after, centroids, now)
+        return Done(step.moves, relaxation, 1.0 / stride if stride else 0.0)
+
+    def _ahead(self, centroids: np.ndarray, last: np.ndarray) -> np.ndarray:
+        sizes = self.standing.sums.sizes / self.frame.units.weight
+        return (centroids + _AHEAD * (centroids - last)) * sizes[:, None]
+
+
+def first_standing(blocks: Blocks, sums: Sums, frame: Frame, plan: ShardPlan) -> Standing:
+    """The standing after first labels; a cluster that got no rows gets one from the largest cluster."""
+    while (empty := np.flatnonzero(sums.counts == 0)).size:
+        counts = blocks.counts()
+        src = int(np.argmax(sums.counts))
+        block = int(np.argmax(counts[:, src]))
+        sums = sums.plus(blocks.give_away(block, src, int(empty[0])))
+    return Standing(0, sums, None, objective_of(sums, frame, plan))
+
+
+def objective_of(sums: Sums, frame: Frame, plan: ShardPlan) -> float:
+    """The objective from the sums alone; infinite if a cluster is empty."""
+    if sums.counts.min() <= 0:
+        return np.inf
+    return objective_value(plan.rule.objective, clusters_of(sums, frame.units))

@@ -1,0 +1,72 @@
+"""How the rows of all blocks are prepared, so that they can be compared: one scan of the data decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ksums.method.data import norms
+from ksums.method.data.rows import Rows, power_of_two_near, prepare
+from ksums.method.shards.sums import Units
+
+
+class Moments(NamedTuple):
+    """What the scan finds in a block."""
+
+    n: int  # active rows
+    weight: float  # of them
+    heaviest: float
+    sums: np.ndarray  # (d,)
+    least: np.ndarray  # (d,)
+    most: np.ndarray  # (d,)
+
+
+class Frame(NamedTuple):
+    """What turns the rows of a block into prepared rows (see ``data/rows.py``)."""
+
+    dtype: np.dtype[Any]
+    cosine: bool
+    shift: np.ndarray | None
+    scale: float
+    n: int  # active rows of all blocks
+    heaviest: float
+    units: Units
+
+    def rows(self, X: np.ndarray, weights: np.ndarray | None) -> Rows:
+        """The rows of a block, prepared like those of all others."""
+        if self.cosine:
+            return prepare(X, "cosine", weights)
+        active = None if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
+        return Rows(X, self.dtype, self.shift, np.array([self.scale]), weights, known_active=active)
+
+
+def moments_of(X: np.ndarray, weights: np.ndarray | None, cosine: bool, dtype: np.dtype[Any]) -> Moments:
+    """The moments of a block. Under cosine only rows with a direction count."""
+    active = np.ones(len(X), bool) if weights is None else weights > 0
+    if cosine:
+        active &= norms.lengths(X) > 4 * float(np.finfo(dtype).tiny)
+    own = np.ones(len(X)) if weights is None else weights
+    kept = X if active.all() else X[active]
+    if not len(kept):
+        nothing = np.zeros(X.shape[1])
+        return Moments(0, 0.0, 0.0, nothing, nothing + np.inf, nothing - np.inf)
+    least, most = norms.column_range(kept.astype(dtype, copy=False))
+    sums = kept.sum(axis=0, dtype=np.float64)
+    return Moments(len(kept), float(own[active].sum()), float(own[active].max()), sums, least, most)
+
+
+def frame_of(moments: Sequence[Moments], cosine: bool, dtype: np.dtype[Any]) -> Frame:
+    """The frame for blocks with these moments, added up in the order of the blocks."""
+    n, heaviest = sum(one.n for one in moments), max(one.heaviest for one in moments)
+    if cosine:
+        return Frame(dtype, True, None, 1.0, n, heaviest, Units.for_rows(n, heaviest, heaviest, heaviest))
+    mean = (np.sum([one.sums for one in moments], axis=0) / n).astype(dtype)
+    least, most = np.min([one.least for one in moments], axis=0), np.max([one.most for one in moments], axis=0)
+    reach = np.maximum(most - mean, mean - least).astype(np.float64)
+    scale = power_of_two_near(float(reach.max(initial=0.0)), dtype)
+    reach *= scale
+    entry, square = float(reach.max(initial=0.0)), float(reach @ reach)
+    units = Units.for_rows(n, heaviest * max(entry, 1e-300), heaviest, heaviest * max(square, 1e-300))
+    return Frame(dtype, False, mean, scale, n, heaviest, units)

@@ -1,0 +1,199 @@
+"""Blocks in this process: one after the other, each on all threads, the next one read meanwhile."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ksums.io.sources import Source
+from ksums.method.data.centres import Centres
+from ksums.method.data.measures import ClusterMeasures
+from ksums.method.data.rows import Rows
+from ksums.method.shards.blocks import Blocks, Place
+from ksums.method.shards.frame import Frame, Moments, frame_of, moments_of
+from ksums.method.shards.measures import added_measures, centres_in_data, measure_block
+from ksums.method.shards.start import drawn, sample_counts
+from ksums.method.shards.steps import Order, Step, first_labels, make_pass, step, sums_of, taken_back
+from ksums.method.shards.sums import Sums, changes
+
+_Result = TypeVar("_Result")
+
+
+class Reader:
+    """Reads the blocks of a source, some of which stay in memory."""
+
+    def __init__(self, source: Source, places: list[Place], weights: np.ndarray | None, memory: float) -> None:
+        self.source, self.places, self.weights = source, places, weights
+        self.kept: dict[int, np.ndarray] = {}
+        self.room = memory
+        self.check: Callable[[np.ndarray, int], None] | None = None
+        """Called with the rows of each block and the number of its first row, until it is None."""
+
+    def block(self, number: int) -> np.ndarray:
+        """The rows of a block."""
+        if number in self.kept:
+            return self.kept[number]
+        place = self.places[number]
+        X = self.source.parts[place.part].read(place.rows)
+        if self.check is not None:
+            self.check(X, place.first)
+        if X.base is not None:  # a view of an array that is in memory anyway
+            return X
+        if X.nbytes <= self.room:
+            self.room -= X.nbytes
+            self.kept[number] = X
+        return X
+
+    def weights_of(self, number: int) -> np.ndarray | None:
+        place = self.places[number]
+        return None if self.weights is None else self.weights[place.first : place.first + place.length]
+
+    def each(self, work: Callable[[int, np.ndarray], _Result]) -> Iterator[_Result]:
+        """Work on each block in turn; a thread reads the next one meanwhile."""
+        with ThreadPoolExecutor(1) as reader:
+            coming = reader.submit(self.block, 0)
+            for number in range(len(self.places)):
+                X = coming.result()
+                if number + 1 < len(self.places):
+                    coming = reader.submit(self.block, number + 1)
+                yield work(number, X)
+
+
+class LocalBlocks(Blocks):
+    """All blocks of a source, in this process."""
+
+    def __init__(self, reader: Reader, cosine: bool, dtype: np.dtype[Any], k: int, folder: Path | None) -> None:
+        self.reader, self.count, self.k, self.weighted = reader, len(reader.places), k, reader.weights is not None
+        n = sum(place.length for place in reader.places)
+        self._labels, self.before = _two_arrays(n, folder)
+        found: list[Moments] = list(
+            reader.each(lambda number, X: moments_of(X, reader.weights_of(number), cosine, dtype))
+        )
+        reader.check = None  # all blocks have been checked
+        self.moments = found
+        self.frame: Frame = frame_of(found, cosine, dtype)
+
+    @property
+    def labels(self) -> np.ndarray:
+        return self._labels
+
+    def gather_labels(self) -> np.ndarray:
+        return self._labels
+
+    def restore_labels(self, read: Callable[[np.ndarray], None]) -> None:
+        read(self._labels)
+
+    def measure(self, sums: Sums) -> ClusterMeasures:
+        centres = centres_in_data(self.frame, sums)
+
+        def work(number: int, X: np.ndarray) -> ClusterMeasures:
+            labels = np.array(self.labels[self.span(number)])
+            return measure_block(X, self.reader.weights_of(number), labels, centres, self.frame.cosine)
+
+        return added_measures(self.reader.each(work), *centres.shape)
+
+    def span(self, number: int) -> slice:
+        """The rows of a block, among all rows."""
+        place = self.reader.places[number]
+        return slice(place.first, place.first + place.length)
+
+    def _over_all(self, work: Callable[[int, Rows], _Result]) -> Iterator[_Result]:
+        def prepared(number: int, X: np.ndarray) -> _Result:
+            result = work(number, self.frame.rows(X, self.reader.weights_of(number)))
+            self.show(number + 1)
+            return result
+
+        return self.reader.each(prepared)
+
+    def _total(self, work: Callable[[int, Rows], Sums]) -> Sums:
+        total: Sums | None = None
+        for found in self._over_all(work):
+            total = found if total is None else total.plus(found)
+        assert total is not None
+        return total
+
+    # ------------------------------------------------------------------------------------ what a course asks
+    def sample(self, count: int, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
+        places, weights = self.reader.places, self.reader.weights
+        counts = sample_counts([place.length for place in places], count)
+        chosen = [drawn(place.length, counts[at], seed, at) for at, place in enumerate(places)]
+        rows = np.concatenate(list(self.reader.each(lambda number, X: X[chosen[number]])))
+        if weights is None:
+            return rows, None
+        return rows, np.concatenate([weights[place.first + ids] for place, ids in zip(places, chosen, strict=True)])
+
+    def assign(self, centres: Centres) -> Sums:
+        def work(number: int, rows: Rows) -> Sums:
+            labels = first_labels(rows, centres)
+            self.labels[self.span(number)] = labels
+            return sums_of(rows, labels, self.k, self.frame.units)
+
+        return self._total(work)
+
+    def counts(self) -> np.ndarray:
+        def work(number: int, rows: Rows) -> np.ndarray:
+            return np.bincount(self.labels[self.span(number)][rows.active], minlength=self.k)
+
+        return np.array(list(self._over_all(work)))
+
+    def give_away(self, block: int, src: int, dst: int) -> Sums:
+        rows = self.frame.rows(self.reader.block(block), self.reader.weights_of(block))
+        labels = self.labels[self.span(block)]
+        before = labels.copy()
+        labels[rows.active[np.flatnonzero(labels[rows.active] == src)[0]]] = dst
+        return changes(rows, before, labels, self.k, self.frame.units)
+
+    def step(self, order: Order) -> Step:
+        moves = 0
+        self.before[:] = self.labels
+
+        def work(number: int, rows: Rows) -> Sums:
+            nonlocal moves
+            before = np.array(self.before[self.span(number)])
+            after = make_pass(rows, before, order, number)
+            self.labels[self.span(number)] = after
+            found = step(rows, before, after, order)
+            moves += found.moves
+            return found.changes
+
+        return Step(self._total(work), moves)
+
+    def take_back(self, emptied: np.ndarray) -> Sums:
+        def work(number: int, rows: Rows) -> Sums:
+            span = self.span(number)
+            before, after = self.before[span], np.array(self.labels[span])
+            self.labels[span] = taken_back(before, after, emptied)
+            return changes(rows, after, self.labels[span], self.k, self.frame.units)
+
+        return self._total(work)
+
+    def changes_of_every(self, stride: int) -> Sums:
+        def work(number: int, rows: Rows) -> Sums:
+            if number % stride:
+                return Sums.zero(self.k, rows.d)
+            before, after = self.before[self.span(number)], self.labels[self.span(number)]
+            return changes(rows, before, after, self.k, self.frame.units)
+
+        return self._total(work)
+
+    def keep(self, stride: int) -> None:
+        for number in range(self.count):
+            if stride == 0 or number % stride:
+                self.labels[self.span(number)] = self.before[self.span(number)]
+
+
+def _two_arrays(n: int, folder: Path | None) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of all rows, twice: in files if a folder for them is given, which are deleted with the first array."""
+    if folder is None:
+        return np.zeros(n, np.int32), np.zeros(n, np.int32)
+    own = Path(tempfile.mkdtemp(prefix="ksums-", dir=folder))
+    labels, before = (np.memmap(own / name, np.int32, "w+", shape=(n,)) for name in ("labels", "before"))
+    weakref.finalize(labels, shutil.rmtree, own, ignore_errors=True)
+    return labels, before

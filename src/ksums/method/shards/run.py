@@ -1,0 +1,138 @@
+"""A fit of data in blocks, from the sample to the last round."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+from ksums.method.fitting.budget import Budget
+from ksums.method.fitting.job import Job
+from ksums.method.fitting.listener import Listener, Silence
+from ksums.method.fitting.records import PassRecord
+from ksums.method.shards.blocks import Blocks
+from ksums.method.shards.checkpoint import Checkpoint
+from ksums.method.shards.course import Course, Standing, first_standing
+from ksums.method.shards.start import centres_of_sample
+from ksums.method.shards.sums import clusters_of
+from ksums.planning.plan import ShardPlan
+from ksums.rules.objectives import objective_value
+
+
+class ShardJob(NamedTuple):
+    """What a fit of blocks is handed."""
+
+    blocks: Blocks
+    plan: ShardPlan
+    listener: Listener
+    budget: Budget
+    seed: int
+    checkpoint: Checkpoint | None = None
+
+
+class _OfSample(Silence):
+    """Shows how the fit of the sample proceeds."""
+
+    def __init__(self, outer: Listener) -> None:
+        self.outer = outer
+
+    def pass_ends(self, run: Any) -> bool:
+        record = run.records[-1]
+        self.outer.show(f"clustering a sample, {record.stage} {record.index}, objective {record.objective:.6g}")
+        return False
+
+
+class ShardRun:
+    """One fit under way."""
+
+    def __init__(self, job: ShardJob) -> None:
+        self.job, self.blocks, self.plan = job, job.blocks, job.plan
+        self.started = time.perf_counter()
+        self.records: list[PassRecord] = []
+        self.converged = self.interrupted = False
+        self.k = job.plan.k
+
+    @property
+    def labels(self) -> Any:
+        return self.blocks.labels
+
+    def go(self) -> ShardRun:
+        """First labels, or those of the checkpoint; then round after round."""
+        resumed = None if self.job.checkpoint is None else self.job.checkpoint.load(self.blocks)
+        if resumed is None:
+            standing = self._begin()
+        else:
+            standing, self.records = resumed
+        self.course = Course(self.blocks, self.blocks.frame, self.plan, self.job.seed, standing)
+        if resumed is None:
+            self._record("samples", 0, 1.0)
+        try:
+            while not self._is_over():
+                self._round()
+        except KeyboardInterrupt:  # the labels of the last whole round
+            self.blocks.keep(0)
+            self.interrupted = True
+        return self
+
+    def _begin(self) -> Standing:
+        """Cluster a sample, and give each row the nearest of its centres."""
+        job, plan = self.job, self.plan
+        job.listener.pass_begins()
+        job.listener.show("reading a sample")
+        X, weights = self.blocks.sample(plan.sample.shape.n, job.seed)
+        rows = self.blocks.frame.rows(X, weights)
+        budget = Budget(job.budget.deadline, plan.sample.seconds)
+        centres, _ = centres_of_sample(Job(rows, plan.sample, _OfSample(job.listener), budget), job.seed)
+        job.listener.show("assigning all rows")
+        return first_standing(self.blocks, self.blocks.assign(centres), self.blocks.frame, plan)
+
+    def _is_over(self) -> bool:
+        """Whether all rounds are done, or the last one gained little, or time is up, or somebody said stop."""
+        if self.interrupted or self.job.budget.is_over():
+            return True
+        done = self.course.standing.round - len(self.plan.relaxations)
+        if done >= self.plan.settling:
+            return True
+        exact = [record for record in self.records if record.stage == "pass"]
+        if exact and exact[-1].moves == 0:
+            self.converged = True
+        elif len(exact) > 1:
+            before, now = exact[-2].objective, exact[-1].objective
+            self.converged = before - now <= self.plan.tol * before
+        return self.converged
+
+    def _round(self) -> None:
+        self.job.listener.pass_begins()
+        at, began = self.course.standing.round + 1, time.perf_counter()
+
+        def show(done: int) -> None:
+            left = (time.perf_counter() - began) / done * (self.blocks.count - done)
+            self.job.listener.show(f"round {at}, block {done} of {self.blocks.count}, {left:.0f} s left in this round")
+
+        self.blocks.show = show
+        done = self.course.round()
+        self._record("annealing" if done.relaxation > 1.0 else "pass", done.moves, done.relaxation)
+
+    def _record(self, stage: str, moves: int, relaxation: float) -> None:
+        """Leave a record; then the checkpoint, and whoever listens."""
+        standing, frame, plan = self.course.standing, self.blocks.frame, self.plan
+        state = clusters_of(standing.sums, frame.units)
+        unit = 1.0 if frame.cosine else frame.scale**-2.0
+        self.records.append(
+            PassRecord(
+                index=len(self.records) + 1,
+                stage=stage,
+                objective=standing.value * unit,
+                distortion=objective_value("distortion", state) * unit,
+                pairwise=objective_value("pairwise", state) * unit,
+                moves=moves,
+                comparisons=frame.n * plan.k if plan.engine.name != "neighbors" else 0,
+                relaxation=relaxation,
+                smallest=float(state.sizes.min()),
+                largest=float(state.sizes.max()),
+                seconds=time.perf_counter() - self.started,
+            )
+        )
+        if self.job.checkpoint is not None:
+            self.job.checkpoint.save(standing, self.records, self.blocks)
+        if self.job.listener.pass_ends(self):
+            self.interrupted = True
