@@ -286,7 +286,7 @@ def test_info_shows_versions_and_threads(folder):
 
 BAD_COMMANDS = [
     (["fit", "nothing.npy", "-k", 5], "nothing.npy does not exist"),
-    (["fit", ".", "-k", 5], ". is a folder"),
+    (["fit", ".", "-k", 5], "cut.npy is truncated"),
     (["fit", "cut.npy", "-k", 5], "cut.npy is truncated"),
     (["fit", "nan.npy", "-k", 5], "NaN"),
     (["fit", "words.csv", "-k", 1], "words.csv, line 3, column 'b': 'high' is not a number"),
@@ -465,3 +465,68 @@ def test_a_model_of_lists_finds_its_columns(folder, blobs):
     assert run_ksums(folder, "fit", "v.parquet", "-k", 5, "--columns", "v", "--model", "m", "-q")[0] == 0
     assert run_ksums(folder, "predict", "m", "v.parquet", "--labels", "p.npy")[0::2] == (0, "")
     assert run_ksums(folder, "report", "m", "v.parquet")[0::2] == (0, "")
+
+
+# -------------------------------------------------------------------------------------------- several files
+@pytest.fixture
+def several(tmp_path, blobs):
+    """The same rows in three files, as arrays and as tables with a column of lists."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    (tmp_path / "in").mkdir()
+    for at, X in enumerate(np.array_split(blobs, 3)):
+        np.save(tmp_path / "in" / f"{at}.npy", X)
+        lists = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(X.ravel()), X.shape[1])
+        parquet.write_table(pyarrow.table({"id": np.arange(len(X)), "emb": lists}), tmp_path / "in" / f"{at}.parquet")
+    return tmp_path
+
+
+def test_several_files_get_a_folder_of_labels(several, blobs):
+    expected = ksums.KSums(5, random_state=0).fit(np.array_split(blobs, 3))
+    names = ["--labels", "out", "--model", "model", "--checkpoint", "run.ckpt", "--max-memory", "1GB"]
+    code, output, errors = run_ksums(several, "fit", "in/*.npy", "-k", 5, *names)
+    assert code == 0, errors
+    assert "300 rows of 6 columns in 3 files" in output
+    found = [np.load(several / "out" / f"{at}.npy") for at in range(3)]
+    np.testing.assert_array_equal(np.concatenate(found), expected.labels_)
+    code, output, errors = run_ksums(
+        several, "fit", "in/*.parquet", "-k", 5, "--columns", "emb", "--labels", "lists", "--json"
+    )
+    assert code == 0, errors
+    assert json.loads(output)["files"] == 3
+    found = [read_rows(several / "lists" / f"{at}.parquet").ravel() for at in range(3)]
+    np.testing.assert_array_equal(np.concatenate(found), expected.labels_)
+    code, output, errors = run_ksums(several, "predict", "model", "in/*.npy", "--labels", "predicted")
+    assert code == 0, errors
+    found = [np.load(several / "predicted" / f"{at}.npy") for at in range(3)]
+    np.testing.assert_array_equal(np.concatenate(found), expected.predict(blobs))
+
+
+def test_a_model_of_lists_finds_its_column_again(several, blobs):
+    code, _, errors = run_ksums(several, "fit", "in/*.parquet", "-k", 5, "--columns", "emb", "--model", "model")
+    assert code == 0, errors
+    code, _, errors = run_ksums(several, "predict", "model", "in/*.parquet", "--labels", "predicted")
+    assert code == 0, errors
+    assert len(read_rows(several / "predicted" / "2.parquet")) == 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--scale"], "--scale is not offered for several files"),
+        (["--labels", "labels.npy"], "must be the name of a folder"),
+        (["--labels", "in"], "in exists already; give the name of a new folder"),
+        (["--labels", "no/out"], "the folder no does not exist"),
+        (["--max-memory", "much"], "max_memory must be a number of bytes > 0, a size such as '2GB', or None"),
+        (["--method", "k-means++"], "several files are for --method ksums"),
+        (["--model", "in/0.npy"], "has the suffix of a data file"),
+    ],
+)
+def test_bad_use_of_several_files_writes_nothing(several, arguments, message):
+    before = sorted(several.rglob("*"))
+    code, _, errors = run_ksums(several, "fit", "in/*.npy", "-k", 5, *arguments)
+    assert code != 0
+    assert message in errors
+    assert len(errors.strip().splitlines()) == 1
+    assert sorted(several.rglob("*")) == before

@@ -4,8 +4,10 @@ import re
 import shlex
 
 import numpy as np
+import pyarrow
 import pytest
 from helpers import ROOT
+from pyarrow import parquet
 from scipy import sparse
 from test_cli import run_ksums
 
@@ -56,6 +58,11 @@ def folder(tmp_path):
     vectors = rng.normal(size=(400, 8)).astype(np.float32)
     for name in ("vectors.npy", "glove.npy"):
         np.save(tmp_path / name, vectors)
+    for name in ("vectors", "more"):
+        (tmp_path / name).mkdir()
+        for at in range(2):
+            lists = pyarrow.array(rng.random((700, 8)).tolist())
+            parquet.write_table(pyarrow.table({"embedding": lists}), tmp_path / name / f"{at}.parquet")
     counts = rng.poisson(0.3, (400, 30))
     counts[:, 0] += 1
     sparse.save_npz(tmp_path / "texts.npz", sparse.csr_array(counts.astype(float)))

@@ -34,6 +34,16 @@ def check_dense(estimator: Any, X: Matrix) -> None:
         )
 
 
+def check_parts_only(estimator: Any) -> None:
+    """Refuse parameters that a fit of a single array would ignore."""
+    for parameter in ("max_memory", "checkpoint"):
+        if getattr(estimator, parameter) is not None:
+            raise ValueError(
+                f"{type(estimator).__name__}: {parameter} is for data in parts; pass fit([X]) to cut an array into "
+                f"blocks, or leave {parameter}=None."
+            )
+
+
 def check_sizes(estimator: Any, total: float, weights: np.ndarray | None, k: int) -> None:
     """Limits that k clusters of ``total`` weight can meet."""
     name, low, high = type(estimator).__name__, estimator.size_min, estimator.size_max

@@ -31,11 +31,6 @@ def check_estimator(estimator: Any) -> None:
             )
     if not isinstance(estimator.init, str):
         raise ValueError(f"{name}: init must be a name for data in parts; got an array. Load the rows into one array.")
-    if estimator.objective == "pairwise":
-        raise ValueError(
-            f"{name}: objective='pairwise' is not offered for data in parts yet; load the rows into one array, or use "
-            "objective='distortion'."
-        )
     if estimator.engine == "blocks":
         raise ValueError(f"{name}: engine='blocks' is for one array; leave engine='auto' for data in parts.")
 

@@ -17,6 +17,7 @@ from ksums.cli.inputs import check_name, parse_columns, read_input, remember_col
 from ksums.cli.messages import INTERRUPTED, collect_warnings, plural
 from ksums.cli.options import AsJson, Clusters, Columns, Data, Header, Metric, Quiet, Scale, Seed, Threads
 from ksums.cli.outputs import LABELS, PAGES, TABLES, check_outputs, write_labels, write_records
+from ksums.cli.parts import fit_parts, is_in_parts, opened, refuse_options
 from ksums.compute.arrays import Matrix
 from ksums.io import Table
 from ksums.io.table import column_positions, joined
@@ -42,7 +43,15 @@ def fit(
     header: Header = None,
     scale: Scale = False,
     weights: Annotated[str | None, typer.Option(help="Column with the weights of the rows, by name or number.")] = None,
-    labels: Annotated[Path | None, typer.Option(help="Write the labels: .npy, .csv or .parquet.")] = None,
+    max_memory: Annotated[
+        str | None, typer.Option(help="Memory to use, such as 2GB; rows that do not fit are read again and again.")
+    ] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="File to go on from after an interruption; written after each round.")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Write the labels: .npy, .csv or .parquet; a new folder for several files.")
+    ] = None,
     model: Annotated[Path | None, typer.Option(help="Write the model, for ksums predict and ksums.load.")] = None,
     history: Annotated[Path | None, typer.Option(help="Write a record of every pass: .csv or .parquet.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page about the clusters: .html.")] = None,
@@ -60,11 +69,23 @@ def fit(
       ksums fit texts.npz -k 20 --metric cosine --labels labels.csv --json
 
       cat rows.csv | ksums fit - -k 5 --labels labels.csv
+
+      ksums fit 'vectors/*.parquet' -k 1000 --max-memory 2GB --checkpoint run.ckpt --labels labels
     """
     from sklearn.pipeline import make_pipeline
 
     from ksums import save
 
+    if is_in_parts(data, max_memory, checkpoint):
+        refuse_options({"--scale": scale, "--weights": weights, "--report": report, "--header": header})
+        options = {"effort": effort, "objective": objective, "n_init": n_init, "size_min": size_min}
+        options |= {"size_max": size_max, "max_memory": max_memory, "checkpoint": checkpoint}
+        estimator = _estimator(method, n_clusters, metric, seed, threads, options)
+        if method != "ksums":
+            raise ValueError(f"--method {method} reads a single file; several files are for --method ksums.")
+        paths = {"--labels": labels, "--model": model, "--history": history}
+        fit_parts(estimator, opened(data, columns), paths, as_json=as_json, quiet=quiet)
+        return
     outputs = {"--labels": labels, "--model": model, "--history": history, "--report": report}
     suffixes = {"--labels": LABELS, "--history": TABLES, "--report": PAGES}
     check_outputs({option: (path, suffixes.get(option, ())) for option, path in outputs.items()}, [data])

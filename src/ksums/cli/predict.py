@@ -13,12 +13,15 @@ from ksums.cli.inputs import load_model_and_rows
 from ksums.cli.messages import collect_warnings, plural
 from ksums.cli.options import AsJson, Data, Header, KnownColumns, Model, Quiet
 from ksums.cli.outputs import LABELS, check_outputs, write_labels
+from ksums.cli.parts import is_in_parts, opened, predict_parts
 
 
 def predict(
     model: Model,
     data: Data,
-    labels: Annotated[Path, typer.Option(help="Write the labels: .npy, .csv or .parquet.")],
+    labels: Annotated[
+        Path, typer.Option(help="Write the labels: .npy, .csv or .parquet; a new folder for several files.")
+    ],
     columns: KnownColumns = None,
     header: Header = None,
     as_json: AsJson = False,
@@ -29,7 +32,21 @@ def predict(
     Examples:
 
       ksums predict survey.safetensors more.csv --labels labels.csv
+
+      ksums predict words.safetensors 'vectors/*.parquet' --labels labels
     """
+    if is_in_parts(data):
+        from ksums import load
+
+        fitted = load(model)
+        known = getattr(fitted, "feature_names_in_", None)
+        source = opened(data, columns, None if known is None else known.tolist())
+        clusters = predict_parts(fitted, source, labels)
+        facts = {"n": source.n, "d": source.d, "clusters": clusters, "labels": str(labels)}
+        if not quiet:
+            words = f"{plural(source.n, 'row')} in {plural(clusters, 'cluster')}; labels: {labels}"
+            typer.echo(json.dumps(facts) if as_json else words)
+        return
     check_outputs({"--labels": (labels, LABELS)}, [model, data])
     with collect_warnings(quiet or as_json) as warned:
         fitted, table = load_model_and_rows(model, data, columns, header)

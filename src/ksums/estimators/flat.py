@@ -8,6 +8,7 @@ from ksums.checking import options
 from ksums.compute.arrays import Matrix
 from ksums.compute.threads import computing
 from ksums.estimators.base import Clusterer
+from ksums.io.sources import is_source
 from ksums.method.data.centres import prepare_with_distances
 from ksums.method.fitting.fit import fit
 from ksums.planning.flat import plan_flat
@@ -244,12 +245,16 @@ class KSums(Clusterer):
 
         Parameters
         ----------
-        X : array-like or CSR array of shape (n, d)
+        X : array-like or CSR array of shape (n, d), or data in parts as in ``fit``
         search : {"exact", "graph"}, default="exact"
             ``"exact"`` compares each row with all k centres. ``"graph"``, for dense rows, walks from centre to
             neighbouring centre. The graph is made for each call, so this is for many rows and tens of thousands of
             centres; a few rows in a hundred get a centre that is not quite the nearest.
         """
+        if is_source(X):
+            from ksums.estimators.sharded import predict_source
+
+            return predict_source(self, X)
         if search == "exact":
             return super().predict(X)
         X = self._check_new(X)
@@ -265,6 +270,7 @@ class KSums(Clusterer):
         return fit_source(self, X, sample_weight)
 
     def _check(self, X: Matrix, weights: np.ndarray | None) -> str | np.ndarray:
+        options.check_parts_only(self)
         total = float(X.shape[0] if weights is None else weights.sum())
         options.check_sizes(self, total, weights, int(self.n_clusters))
         options.check_dense(self, X)

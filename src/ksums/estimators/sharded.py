@@ -1,4 +1,4 @@
-"""``KSums.fit`` for data in parts: files, folders, lists of arrays, functions that yield them."""
+"""``KSums.fit`` for data in parts: in files, folders, lists of arrays, or on the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import hashlib
 import tempfile
 import time
 import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ksums.checking import data as checking
 from ksums.checking import sources
 from ksums.checking.parameters import check_parameters
+from ksums.compute.arrays import blocks
 from ksums.compute.compat import callback_context
 from ksums.compute.machine import free_memory
 from ksums.compute.threads import computing
@@ -23,7 +26,7 @@ from ksums.estimators.interruption import FitInterrupted
 from ksums.io.sources import Source, open_source
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.records import passes_of
-from ksums.method.shards.blocks import places_of
+from ksums.method.shards.blocks import Blocks, places_of
 from ksums.method.shards.checkpoint import Checkpoint, read_about
 from ksums.method.shards.local import LocalBlocks, Reader
 from ksums.method.shards.run import ShardJob, ShardRun
@@ -35,46 +38,111 @@ _SAME_LABELS = ("n_threads", "verbose", "callbacks", "max_memory", "checkpoint",
 """Parameters that a fit may change when it goes on from a checkpoint."""
 
 
+class ShardedData(ABC):
+    """Data in parts, wherever they are."""
+
+    n: int
+    d: int
+    dtype: np.dtype[Any]
+    lengths: list[int]  # rows of each part
+    columns: list[str] | None
+    weighted: bool
+    memory: float = np.inf
+
+    @abstractmethod
+    def blocks(self, estimator: Any) -> Blocks:
+        """The blocks of the parts, their values checked."""
+
+    @abstractmethod
+    def labels(self, found: Any) -> Any:
+        """The attribute ``labels_``, from the labels of the blocks."""
+
+
+class _InThisProcess(ShardedData):
+    """Files, arrays and functions, read by this process."""
+
+    def __init__(self, estimator: Any, data: Any, sample_weight: Any) -> None:
+        self.source: Source = open_source(data)
+        self.n, self.d, self.dtype, self.columns = self.source.n, self.source.d, self.source.dtype, self.source.columns
+        self.lengths = [part.rows for part in self.source.parts]
+        self.weights = checking.check_weights(estimator, sample_weight, self.n)
+        self.weighted = self.weights is not None
+        given = estimator.max_memory
+        self.memory = free_memory() / 2 if given is None else sources.bytes_of(given)
+
+    def blocks(self, estimator: Any) -> LocalBlocks:
+        k, name = int(estimator.n_clusters), type(estimator).__name__
+        places = places_of(self.lengths, rows_per_block(self.d, self.dtype.name))
+        needs = memory_for(Shape(self.n, self.d, k, self.dtype.name, memory=self.memory), len(places))
+        sources.check_memory(estimator, self.memory, needs.least)
+        reader = Reader(self.source, places, self.weights, self.memory - needs.least)
+        reader.check = lambda X, first: checking.check_block(name, X, first)
+        folder = Path(tempfile.gettempdir()) if needs.labels_in_file else None
+        return LocalBlocks(reader, estimator.metric == "cosine", self.dtype, k, folder)
+
+    def labels(self, found: np.ndarray) -> np.ndarray:
+        return found if isinstance(found, np.memmap) else found.copy()
+
+
 def fit_source(estimator: Any, data: Any, sample_weight: Any) -> Any:
+    """Fit a ``KSums`` to files, arrays, or what a function yields."""
+    check_parameters(estimator)
+    return fit_blocks(estimator, _InThisProcess(estimator, data, sample_weight))
+
+
+def fit_blocks(estimator: Any, data: ShardedData) -> Any:
     """Fit a ``KSums`` to data in parts."""
     started = time.perf_counter()
     check_parameters(estimator)
     sources.check_estimator(estimator)
     protocol, functions = check_callbacks(type(estimator).__name__, estimator.callbacks)
-    source = open_source(data)
-    k, n = int(estimator.n_clusters), source.n
-    checking.check_enough_rows(estimator, n, n, k)
-    weights = checking.check_weights(estimator, sample_weight, n)
-    memory = sources.bytes_of(estimator.max_memory) if estimator.max_memory is not None else free_memory() / 2
+    k = int(estimator.n_clusters)
+    checking.check_enough_rows(estimator, data.n, data.n, k)
     with computing(estimator.n_threads) as threads:
-        shape = Shape(n, source.d, k, source.dtype.name, weighted=weights is not None, memory=memory, threads=threads)
-        places = places_of([part.rows for part in source.parts], rows_per_block(source.d, source.dtype.name))
-        needs = memory_for(shape, len(places))
-        sources.check_memory(estimator, memory, needs.least)
-        reader = Reader(source, places, weights, memory - needs.least)
-        reader.check = lambda X, first: checking.check_block(type(estimator).__name__, X, first)
-        folder = Path(tempfile.gettempdir()) if needs.labels_in_file else None
-        blocks = LocalBlocks(reader, estimator.metric == "cosine", source.dtype, k, folder)
-        checking.check_enough_rows(estimator, n, blocks.frame.n, k)
+        blocks = data.blocks(estimator)
+        checking.check_enough_rows(estimator, data.n, blocks.frame.n, k)
         parameters = estimator.get_params(deep=False)
-        plan = plan_shards(parameters, shape, rows_per_block(source.d, source.dtype.name), len(places))
-        seed, checkpoint = _seed_and_checkpoint(estimator, source, blocks, parameters)
+        shape = Shape(data.n, data.d, k, data.dtype.name, weighted=data.weighted, memory=data.memory, threads=threads)
+        plan = plan_shards(parameters, shape, rows_per_block(data.d, data.dtype.name), blocks.count)
+        seed, checkpoint = _seed_and_checkpoint(estimator, data, blocks, parameters)
 
         def attributes_of(run: ShardRun) -> dict[str, Any]:
-            return _attributes_of(estimator, source, run, plan)
+            return _attributes_of(data, run, plan)
 
         context = callback_context(estimator, protocol, plan.most_records)
-        given = {"X": data, "y": None, "metadata": {"sample_weight": sample_weight}}
+        given: dict[str, Any] = {"X": data, "y": None, "metadata": {}}
         with Listening(estimator, context, given, functions, attributes_of, plan) as listener:
             run = ShardRun(ShardJob(blocks, plan, listener, Budget.of(plan.seconds, 1, started), seed, checkpoint)).go()
             found = attributes_of(run)
     estimator.__dict__.update(found)
-    _warn(estimator, run, blocks, n)
+    _warn(estimator, run, blocks, data.n)
     return estimator
 
 
+def predicted_parts(model: Any, source: Source) -> Iterator[np.ndarray]:
+    """What ``model.predict`` says of each part, which is read in blocks."""
+    if source.d != model.n_features_in_:
+        raise ValueError(f"{source.parts[0].name} has {source.d} columns; the model needs {model.n_features_in_}.")
+    known = getattr(model, "feature_names_in_", None)
+    if known is not None and source.columns is not None and source.columns != known.tolist():
+        raise ValueError(f"{source.parts[0].name} has other columns than the model, or in another order.")
+    length = rows_per_block(source.d, "float64")
+    for part in source.parts:
+        with warnings.catch_warnings():  # arrays have no names; those of the files were compared above
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            found = [model.predict(part.read(rows)) for rows in blocks(part.rows, length)]
+        yield np.concatenate([np.empty(0, np.int32), *found]).astype(np.int32, copy=False)
+
+
+def predict_source(model: Any, data: Any) -> np.ndarray:
+    """The nearest centres of rows in parts."""
+    known = getattr(model, "feature_names_in_", None)
+    source = open_source(data, if_named=None if known is None else known.tolist())
+    return np.concatenate(list(predicted_parts(model, source)))
+
+
 def _seed_and_checkpoint(
-    estimator: Any, source: Source, blocks: LocalBlocks, parameters: dict[str, Any]
+    estimator: Any, data: ShardedData, blocks: Blocks, parameters: dict[str, Any]
 ) -> tuple[int, Checkpoint | None]:
     """The seed of the fit: without a random_state, that of the checkpoint if there is one."""
     (seed,) = estimator._seeds(1)
@@ -90,24 +158,22 @@ def _seed_and_checkpoint(
     identity = {
         **{name: repr(value) for name, value in parameters.items() if name not in _SAME_LABELS},
         "seed": seed,
-        "rows": [part.rows for part in source.parts],
-        "columns": source.d,
-        "dtype": source.dtype.name,
+        "rows": data.lengths,
+        "columns": data.d,
+        "dtype": data.dtype.name,
         "data": moments.hexdigest(),
     }
     return seed, Checkpoint(path, identity)
 
 
-def _attributes_of(estimator: Any, source: Source, run: ShardRun, plan: ShardPlan) -> dict[str, Any]:
+def _attributes_of(data: ShardedData, run: ShardRun, plan: ShardPlan) -> dict[str, Any]:
     """Fitted attributes, computed from the data and the labels."""
-    blocks = run.blocks
-    measures = blocks.measure(run.course.standing.sums)
-    labels = run.labels if isinstance(run.labels, np.memmap) else run.labels.copy()
+    measures = run.blocks.measure(run.course.standing.sums)
     found: dict[str, Any] = {
-        "labels_": labels,
-        "cluster_centers_": measures.centres.astype(source.dtype),
+        "labels_": data.labels(run.labels),
+        "cluster_centers_": measures.centres.astype(data.dtype),
         "composites_": measures.composites,
-        "sizes_": measures.sizes if blocks.weighted else measures.sizes.astype(np.int64),
+        "sizes_": measures.sizes if data.weighted else measures.sizes.astype(np.int64),
         "distortion_": measures.distortion,
         "pairwise_": measures.pairwise,
         "inertia_": float(measures.squares.sum()),
@@ -116,15 +182,15 @@ def _attributes_of(estimator: Any, source: Source, run: ShardRun, plan: ShardPla
         "converged_": run.converged,
         "history_": list(run.records),
         "plan_": plan,
-        "n_features_in_": source.d,
+        "n_features_in_": data.d,
         "_n_features_out": run.k,
     }
-    if source.columns is not None:
-        found["feature_names_in_"] = np.array(source.columns, object)
+    if data.columns is not None:
+        found["feature_names_in_"] = np.array(data.columns, object)
     return found
 
 
-def _warn(estimator: Any, run: ShardRun, blocks: LocalBlocks, n: int) -> None:
+def _warn(estimator: Any, run: ShardRun, blocks: Blocks, n: int) -> None:
     if run.interrupted:
         passes = passes_of(run.records)
         warnings.warn(

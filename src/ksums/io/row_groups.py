@@ -14,10 +14,12 @@ from ksums.io.parquet import numbers_of, opened, requested
 class ParquetGroups:
     """The row groups of a parquet file."""
 
-    def __init__(self, path: Path, columns: Sequence[int | str] | None = None) -> None:
+    def __init__(
+        self, path: Path, columns: Sequence[int | str] | None = None, if_named: Sequence[str] | None = None
+    ) -> None:
         self.path = path
         with opened(path) as file:
-            self.chosen = requested(path, file.schema_arrow, columns)
+            self.chosen = requested(path, file.schema_arrow, columns, if_named)
             about = file.metadata
             self.lengths = np.array([about.row_group(at).num_rows for at in range(about.num_row_groups)], np.int64)
             empty = file.schema_arrow.empty_table().select(self.chosen)
@@ -39,10 +41,12 @@ class ParquetGroups:
 class ArrowGroups:
     """The record batches of an Arrow (Feather) file."""
 
-    def __init__(self, path: Path, columns: Sequence[int | str] | None = None) -> None:
+    def __init__(
+        self, path: Path, columns: Sequence[int | str] | None = None, if_named: Sequence[str] | None = None
+    ) -> None:
         self.path = path
         with self._opened() as file:
-            self.chosen = requested(path, file.schema, columns)
+            self.chosen = requested(path, file.schema, columns, if_named)
             counts = [file.get_batch(at).num_rows for at in range(file.num_record_batches)]
             empty = file.schema.empty_table().select(self.chosen)
         self.lengths = np.array(counts, np.int64)

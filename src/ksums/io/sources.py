@@ -120,15 +120,15 @@ class GroupedPart(Part):
 class WholePart(Part):
     """A file of a format that can only be read as a whole."""
 
-    def __init__(self, path: Path, columns: Sequence[int | str] | None) -> None:
-        self.path, self.name, self.chosen = path, str(path), columns
-        X, self.columns, _ = read_table(path, columns)
+    def __init__(self, path: Path, columns: Sequence[int | str] | None, if_named: Sequence[str] | None) -> None:
+        self.path, self.name, self.chosen, self.if_named = path, str(path), columns, if_named
+        X, self.columns, _ = read_table(path, columns, if_named=if_named)
         if not isinstance(X, np.ndarray):
             raise ValueError(f"{path} holds sparse rows; files that are read in parts must hold dense rows.")
         self.rows, self.d, self.dtype = X.shape[0], X.shape[1], as_read(X.dtype)
 
     def read(self, rows: slice) -> np.ndarray:
-        return np.ascontiguousarray(read_table(self.path, self.chosen).X[rows], self.dtype)
+        return np.ascontiguousarray(read_table(self.path, self.chosen, if_named=self.if_named).X[rows], self.dtype)
 
 
 class _Yielded:
@@ -187,7 +187,9 @@ def is_source(X: Any) -> bool:
     return callable(X) and not hasattr(X, "__array__") and not hasattr(X, "shape") and not isinstance(X, type)
 
 
-def open_source(data: Any, columns: Sequence[int | str] | None = None) -> Source:
+def open_source(
+    data: Any, columns: Sequence[int | str] | None = None, *, if_named: Sequence[str] | None = None
+) -> Source:
     """Rows in parts.
 
     Parameters
@@ -198,6 +200,8 @@ def open_source(data: Any, columns: Sequence[int | str] | None = None) -> Source
         order of their names.
     columns : sequence of int or str, default=None
         Columns to read, by name or by number from 0; all if None. Files without names accept numbers only.
+    if_named : sequence of str, default=None
+        Columns to read if ``columns`` is None and the files have names.
 
     Returns
     -------
@@ -206,12 +210,12 @@ def open_source(data: Any, columns: Sequence[int | str] | None = None) -> Source
     if isinstance(data, Source):
         return data
     if isinstance(data, (str, Path)):
-        return Source([_file_part(path, columns) for path in _files(str(data))])
+        return Source([_file_part(path, columns, if_named) for path in _files(str(data))])
     if callable(data):
         yielded = _Yielded(data)
         return Source([YieldedPart(yielded, at, np.asarray(X)) for at, X in enumerate(data())])
     if all(isinstance(part, (str, Path)) for part in data):
-        return Source([_file_part(path, columns) for part in data for path in _files(str(part))])
+        return Source([_file_part(path, columns, if_named) for part in data for path in _files(str(part))])
     return Source([ArrayPart(np.asarray(X), f"array {at}", columns) for at, X in enumerate(data)])
 
 
@@ -230,14 +234,14 @@ def _files(pattern: str) -> list[Path]:
     return matches
 
 
-def _file_part(path: Path, columns: Sequence[int | str] | None) -> Part:
+def _file_part(path: Path, columns: Sequence[int | str] | None, if_named: Sequence[str] | None) -> Part:
     suffix = path.suffix.lower()
     if suffix == ".npy":
         return ArrayPart(read_npy(path), str(path), columns)
     if suffix in (".fvecs", ".bvecs", ".ivecs"):
         return ArrayPart(map_vecs(path), str(path), columns)
     if suffix == ".parquet":
-        return GroupedPart(ParquetGroups(path, columns))
+        return GroupedPart(ParquetGroups(path, columns, if_named))
     if suffix in _ARROW:
-        return GroupedPart(ArrowGroups(path, columns))
-    return WholePart(path, columns)
+        return GroupedPart(ArrowGroups(path, columns, if_named))
+    return WholePart(path, columns, if_named)

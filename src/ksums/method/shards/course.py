@@ -3,7 +3,8 @@
 Blocks that move at the same time creep rather than overshoot, because each of them sees only its own moves. So while
 the relaxation falls, they compare with composites that are half a step ahead: D' = n (C + ½ (C − C_last)). A round at
 p = 1 is taken only if the objective, known from the sums alone, does not rise; otherwise fewer blocks keep their moves.
-A single block alone cannot raise it. No cluster is ever empty: moves out of one that would be are taken back.
+A single block alone cannot raise it. E_s depends on sizes, and there they overshoot by far, so each block supposes that
+all others do as it does. No cluster is ever empty: moves out of one that would be are taken back.
 """
 
 from __future__ import annotations
@@ -55,9 +56,10 @@ class Course:
         rule = self.plan.rule if exact else relaxed(self.plan.rule, relaxation, self.frame.heaviest)
         sums, last, value = self.standing.sums, self.standing.last, self.standing.value
         centroids = centroids_of(sums, self.frame.units)
-        ahead = None if exact or last is None else self._ahead(centroids, last)
+        pairwise = rule.objective == "pairwise"
+        ahead = None if exact or last is None or pairwise else self._ahead(centroids, last)
         clusters = clusters_of(sums, self.frame.units, ahead)
-        order = Order(clusters, self.frame.units, rule, self.plan.engine, (self.seed, at))
+        order = Order(clusters, self.frame.units, rule, self.plan.engine, (self.seed, at), foreseen=pairwise)
         step = self.blocks.step(order)
         after = sums.plus(step.changes)
         while (emptied := after.counts <= 0).any():

@@ -16,6 +16,9 @@ from ksums.method.state.state import ClusterState
 from ksums.planning.plan import EnginePlan
 from ksums.rules.kinds import Rule
 
+_LEAST = 2.0
+"""A cluster of less than two rows could not spare one."""
+
 
 class Order(NamedTuple):
     """What all blocks are handed in a round."""
@@ -25,6 +28,7 @@ class Order(NamedTuple):
     rule: Rule
     engine: EnginePlan
     seed: tuple[int, ...]  # of the fit and the round
+    foreseen: bool = False  # whether a block supposes that all others do as it does
 
 
 class Step(NamedTuple):
@@ -49,13 +53,29 @@ def sums_of(rows: Rows, labels: np.ndarray, k: int, units: Units) -> Sums:
 
 
 def make_pass(rows: Rows, labels: np.ndarray, order: Order, block: int) -> np.ndarray:
-    """The labels after a pass over the rows of a block, in an order of its own; all other blocks stand still."""
-    state = ClusterState(labels.copy(), *(sums.copy() for sums in order.clusters[1:]))
+    """The labels after a pass over the rows of a block, in an order of its own; all other blocks stand still.
+
+    If the order says so, they do as this one does instead: the clusters are as small as the share of the block in all
+    rows, and a move changes them by as much as if every block made it.
+    """
+    clusters = order.clusters
+    if order.foreseen:
+        clusters = _scaled(clusters, rows.n_active / float(clusters.counts.sum()))
+    state = ClusterState(labels.copy(), *(sums.copy() for sums in clusters[1:]))
     limits = no_limits(len(state.sizes))
     engine = make_engine(order.engine.name, rows, state, order.rule, limits, **order.engine.options)
     for _ in engine.visit(engine.draw_order(np.random.default_rng((*order.seed, block)))):
         pass
     return state.labels
+
+
+def _scaled(clusters: ClusterState, share: float) -> ClusterState:
+    """Clusters of this share of their size, and of two rows at least."""
+    _, composites, sizes, counts, norm_sums, squares = clusters
+    scale = np.minimum(1.0, np.maximum(share, _LEAST / sizes))
+    return ClusterState(
+        clusters.labels, composites * scale[:, None], sizes * scale, counts, norm_sums * scale, squares * scale**2
+    )
 
 
 def step(rows: Rows, before: np.ndarray, after: np.ndarray, order: Order) -> Step:

@@ -1,0 +1,223 @@
+"""What workers do: pure functions, so that Dask can make a lost result again, with the same bits.
+
+Nothing on a worker is changed in place. The parts of the data are divided into groups, one for each worker; the labels
+of a group are the result of its last task, and stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ksums.checking.data import check_block
+from ksums.compute.threads import computing
+from ksums.method.data.centres import Centres
+from ksums.method.data.rows import Rows
+from ksums.method.shards.blocks import Place
+from ksums.method.shards.frame import Frame, Moments, moments_of
+from ksums.method.shards.measures import measure_block
+from ksums.method.shards.start import drawn
+from ksums.method.shards.steps import Order, first_labels, make_pass, step, sums_of, taken_back
+from ksums.method.shards.sums import Sums, changes
+
+
+class Part(NamedTuple):
+    """A part of the data on a worker."""
+
+    X: np.ndarray
+    weights: np.ndarray | None
+
+
+class Shared(NamedTuple):
+    """What all tasks of a group need besides the rows."""
+
+    blocks: list[tuple[int, int, slice]]  # number of each block, the part of the group it is in, its rows there
+    frame: Frame
+    k: int
+    threads: int | None
+
+
+class Group(NamedTuple):
+    """What a round leaves on a worker: labels of some blocks, those before the round, and what is to be added up."""
+
+    labels: list[np.ndarray]
+    before: list[np.ndarray]
+    changes: Sums
+    moves: int
+
+
+# ------------------------------------------------------------------------------------------ before the first round
+def as_part(X: Any, weights: Any, name: str) -> Part:
+    """The rows of a partition as an array: of an array, or of a data frame."""
+    rows = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+    if rows.ndim != 2 or rows.dtype.kind not in "biuf":
+        raise ValueError(f"{name}: X must have rows of numbers (n, d); a partition has {rows.shape}, {rows.dtype}.")
+    narrow = rows.dtype.kind in "biu" and rows.dtype.itemsize <= 2
+    if not narrow and rows.dtype not in (np.float16, np.float32, np.float64):
+        rows = rows.astype(np.float64)
+    own = None if weights is None else np.asarray(weights, np.float64)
+    if own is not None and not (np.isfinite(own) & (own >= 0)).all():
+        raise ValueError(f"{name}: sample_weight must be finite and >= 0. Give a row weight 0 to leave it out.")
+    return Part(np.ascontiguousarray(rows), own)
+
+
+def shape_of(part: Part) -> tuple[int, int, str]:
+    """Rows, columns and arithmetic of a part."""
+    return (*part.X.shape, "float64" if part.X.dtype == np.float64 else "float32")
+
+
+def moments_of_part(part: Part, places: Sequence[Place], cosine: bool, dtype: str, name: str) -> list[Moments]:
+    """The moments of each block of a part; its values are checked."""
+    found = []
+    for place in places:
+        X, weights = _cut(part, place.rows)
+        check_block(name, X, place.first)
+        found.append(moments_of(X, weights, cosine, np.dtype(dtype)))
+    return found
+
+
+def sample_of_part(
+    part: Part, places: Sequence[tuple[int, Place, int]], seed: int
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The share of a part in the sample; ``places``: number of the block, its place, and how many rows of it."""
+    ids = [place.rows.start + drawn(place.length, count, seed, number) for number, place, count in places]
+    chosen = np.concatenate(ids) if ids else np.empty(0, np.int64)
+    return part.X[chosen], None if part.weights is None else part.weights[chosen]
+
+
+# ------------------------------------------------------------------------------------------ rounds
+def assign(parts: list[Part], shared: Shared, centres: Centres) -> Group:
+    """First labels."""
+
+    def work(number: int, rows: Rows) -> tuple[np.ndarray, Sums]:
+        labels = first_labels(rows, centres)
+        return labels, sums_of(rows, labels, shared.k, shared.frame.units)
+
+    found = list(_over_blocks(parts, shared, work))
+    labels = [one for one, _ in found]
+    return Group(labels, labels, _total(shared, parts, [sums for _, sums in found]), 0)
+
+
+def take_step(parts: list[Part], shared: Shared, last: Group, stride: int, order: Order) -> Group:
+    """A round; ``stride`` says which blocks kept the moves of the round before."""
+    before, moves = kept(shared, last, stride), 0
+    after: list[np.ndarray] = []
+    found: list[Sums] = []
+
+    def work(number: int, rows: Rows) -> tuple[np.ndarray, Sums, int]:
+        own = before[len(after)]
+        labels = make_pass(rows, own, order, number)
+        return labels, *step(rows, own, labels, order)
+
+    for labels, changed, moved in _over_blocks(parts, shared, work):
+        after.append(labels)
+        found.append(changed)
+        moves += moved
+    return Group(after, before, _total(shared, parts, found), moves)
+
+
+def take_back(parts: list[Part], shared: Shared, group: Group, emptied: np.ndarray) -> Group:
+    """The same without the moves out of clusters that would be empty; its changes are only what that changes."""
+    labels = [taken_back(*pair, emptied) for pair in zip(group.before, group.labels, strict=True)]
+    found = _changes(parts, shared, group.labels, labels)
+    return Group(labels, group.before, _total(shared, parts, found), group.moves)
+
+
+def give_away(parts: list[Part], shared: Shared, group: Group, at: int, src: int, dst: int) -> Group:
+    """The first row of a cluster in one block moves to another cluster."""
+    labels = [one.copy() for one in group.labels]
+
+    def work(number: int, rows: Rows) -> np.ndarray:
+        return rows.active
+
+    active = list(_over_blocks(parts, shared, work))[at]
+    labels[at][active[np.flatnonzero(labels[at][active] == src)[0]]] = dst
+    found = _changes(parts, shared, group.labels, labels)
+    return Group(labels, labels, _total(shared, parts, found), 0)
+
+
+def changes_of_every(parts: list[Part], shared: Shared, group: Group, stride: int) -> Sums:
+    """What changes if only every ``stride``-th block keeps its moves."""
+    return _total(shared, parts, _changes(parts, shared, group.before, kept(shared, group, stride)))
+
+
+def counts_of(parts: list[Part], shared: Shared, group: Group) -> list[np.ndarray]:
+    """Rows of each cluster in each block."""
+    labels = iter(group.labels)
+    return list(
+        _over_blocks(parts, shared, lambda number, rows: np.bincount(next(labels)[rows.active], minlength=shared.k))
+    )
+
+
+def measure_group(parts: list[Part], shared: Shared, group: Group, stride: int, centres: np.ndarray) -> list[Any]:
+    """Measures of each block, in the space of the data."""
+    labels, found = kept(shared, group, stride), []
+    for (_, at, span), own in zip(shared.blocks, labels, strict=True):
+        X, weights = _cut(parts[at], span)
+        found.append(measure_block(X, weights, own, centres, shared.frame.cosine))
+    return found
+
+
+# ------------------------------------------------------------------------------------------ results
+def totals_of(group: Group) -> tuple[Sums, int]:
+    """A task of its own, so that labels do not travel with what is added up."""
+    return group.changes, group.moves
+
+
+def added(*parts: tuple[Sums, int]) -> tuple[Sums, int]:
+    """Whole numbers: it does not matter who adds what, or when."""
+    sums, moves = parts[0]
+    for other, more in parts[1:]:
+        sums, moves = sums.plus(other), moves + more
+    return sums, moves
+
+
+def handed(order: Any) -> Any:
+    """Something that the client sends to one worker, from which the others get it."""
+    return order
+
+
+def labels_of_part(shared: Shared, group: Group, stride: int, part: int) -> np.ndarray:
+    """The labels of a part of a group."""
+    found = [own for (_, at, _), own in zip(shared.blocks, kept(shared, group, stride), strict=True) if at == part]
+    return np.concatenate(found) if found else np.empty(0, np.int32)
+
+
+def restored(labels: list[np.ndarray], k: int, d: int) -> Group:
+    """A group with these labels, as if they came from a round."""
+    return Group(labels, labels, Sums.zero(k, d), 0)
+
+
+def kept(shared: Shared, group: Group, stride: int) -> list[np.ndarray]:
+    """The labels of the blocks, of which every ``stride``-th kept its moves; 0: none of them."""
+    return [
+        after if stride and number % stride == 0 else before
+        for (number, _, _), before, after in zip(shared.blocks, group.before, group.labels, strict=True)
+    ]
+
+
+# ------------------------------------------------------------------------------------------ helpers
+def _cut(part: Part, rows: slice) -> tuple[np.ndarray, np.ndarray | None]:
+    return part.X[rows], None if part.weights is None else part.weights[rows]
+
+
+def _over_blocks(parts: list[Part], shared: Shared, work: Callable[[int, Rows], Any]) -> Iterator[Any]:
+    with computing(shared.threads):
+        for number, at, span in shared.blocks:
+            yield work(number, shared.frame.rows(*_cut(parts[at], span)))
+
+
+def _changes(parts: list[Part], shared: Shared, before: list[np.ndarray], after: list[np.ndarray]) -> list[Sums]:
+    pairs = iter(zip(before, after, strict=True))
+    return list(
+        _over_blocks(parts, shared, lambda number, rows: changes(rows, *next(pairs), shared.k, shared.frame.units))
+    )
+
+
+def _total(shared: Shared, parts: list[Part], found: list[Sums]) -> Sums:
+    total = Sums.zero(shared.k, parts[0].X.shape[1])
+    for sums in found:
+        total = total.plus(sums)
+    return total

@@ -1,0 +1,179 @@
+"""Dask: the labels of one machine, on any number of workers, also when workers are killed."""
+
+import hashlib
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
+pytest.importorskip("dask.array")
+
+import ksums  # noqa: E402
+from ksums.dask import KSums  # noqa: E402
+from ksums.dask.blocks import _divided  # noqa: E402
+from ksums.planning import shards as planning  # noqa: E402
+
+LENGTHS = (700, 0, 300, 1500, 11, 489)
+
+
+def digest(labels):
+    return hashlib.sha256(np.ascontiguousarray(labels, np.int32).tobytes()).hexdigest()
+
+
+@pytest.fixture(autouse=True)
+def small_samples(monkeypatch):
+    monkeypatch.setattr(planning, "_LEAST_SAMPLE", 300)
+    monkeypatch.setattr(planning, "_ROWS_PER_CLUSTER", 40)
+    monkeypatch.setattr(planning, "_BLOCK_BYTES", 16_000)
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A cluster of threads in this process, which starts at once."""
+    with (
+        distributed.LocalCluster(2, processes=False, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def rows():
+    return make_blobs(sum(LENGTHS), 8, centers=20, cluster_std=2.0, random_state=1)[0].astype(np.float32)
+
+
+def in_parts(X):
+    return np.split(X, np.cumsum(LENGTHS)[:-1])
+
+
+def lazy(X, name="rows"):
+    return dask.array.from_array(X, chunks=(LENGTHS, X.shape[1]), name=False)
+
+
+def one_machine(X, **parameters):
+    return ksums.KSums(12, random_state=3, **parameters).fit(in_parts(X))
+
+
+@pytest.mark.parametrize("options", [{}, {"metric": "cosine"}, {"engine": "neighbors"}, {"n_threads": 1}])
+def test_the_labels_of_one_machine(options, client, rows):
+    model = KSums(12, random_state=3, **options).fit(lazy(rows))
+    expected = one_machine(rows, **options)
+    assert digest(model.labels_.compute()) == digest(expected.labels_)
+    np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
+    assert model.inertia_ == expected.inertia_
+    assert [record.moves for record in model.history_] == [record.moves for record in expected.history_]
+
+
+def test_labels_are_lazy_and_aligned(client, rows):
+    X = lazy(rows)
+    model = KSums(12, random_state=3).fit(X)
+    assert isinstance(model.labels_, dask.array.Array)
+    assert model.labels_.chunks == (LENGTHS,)
+    predicted = model.predict(X)
+    assert predicted.chunks == (LENGTHS,)
+    np.testing.assert_array_equal(predicted.compute(), ksums.KSums.predict(model, rows))
+    np.testing.assert_allclose(model.transform(X).compute(), ksums.KSums.transform(model, rows), rtol=1e-5)
+
+
+def test_data_frames_and_unknown_chunks(client, rows):
+    pandas = pytest.importorskip("pandas")
+    import dask.dataframe
+
+    frame = pandas.DataFrame(rows, columns=[f"c{t}" for t in range(8)])
+    X = dask.dataframe.from_pandas(frame, npartitions=3)
+    model = KSums(12, random_state=3).fit(X)
+    parts = [part.to_numpy() for part in dask.compute(*X.to_delayed())]
+    expected = ksums.KSums(12, random_state=3).fit(parts)
+    assert digest(model.labels_.compute()) == digest(expected.labels_)
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    unknown = KSums(12, random_state=3).fit(X.to_dask_array())
+    assert digest(unknown.labels_.compute()) == digest(expected.labels_)
+    assert digest(model.predict(X).compute()) == digest(ksums.KSums.predict(model, frame))
+
+
+def test_weights(client, rows, rng):
+    weights = rng.uniform(0.5, 2.0, len(rows))
+    model = KSums(12, random_state=3).fit(lazy(rows), sample_weight=weights)
+    expected = ksums.KSums(12, random_state=3).fit(in_parts(rows), sample_weight=weights)
+    assert digest(model.labels_.compute()) == digest(expected.labels_)
+    with pytest.raises(ValueError, match="sample_weight must be finite"):
+        KSums(12).fit(lazy(rows), sample_weight=-weights)
+    with pytest.raises(ValueError, match=r"sample_weight must have shape \(3000,\)"):
+        KSums(12).fit(lazy(rows), sample_weight=weights[:5])
+
+
+def test_clusters_that_would_be_empty(client):
+    """Tiny clusters on many blocks: moves are taken back, and rounds that would rise are undone in part."""
+    X = np.random.default_rng(0).integers(0, 4, (3000, 3)).astype(np.float64)
+    model = KSums(50, random_state=0, tol=0, max_iter=25).fit(lazy(X))
+    expected = ksums.KSums(50, random_state=0, tol=0, max_iter=25).fit(in_parts(X))
+    labels = model.labels_.compute()
+    assert digest(labels) == digest(expected.labels_)
+    assert np.bincount(labels, minlength=50).min() > 0
+
+
+def test_bad_input_is_refused(client, rows):
+    with pytest.raises(TypeError, match="X must be a Dask array or data frame; got ndarray"):
+        KSums(12).fit(rows)
+    with pytest.raises(ValueError, match="size_max is not offered for data in parts"):
+        KSums(12, size_max=500).fit(lazy(rows))
+    with pytest.raises(ValueError, match="should be >= n_clusters"):
+        KSums(5000).fit(lazy(rows))
+    rows[705, 3] = np.nan
+    with pytest.raises(ValueError, match="contains NaN, first in row 705, column 3"):
+        KSums(12).fit(lazy(rows))
+
+
+def test_a_checkpoint_goes_on_elsewhere(client, rows, tmp_path):
+    """Begun on a cluster, ended on one machine, and the other way round."""
+    expected, path = one_machine(rows), tmp_path / "run.ckpt"
+
+    def stop(record):
+        return record.index == 5
+
+    with pytest.warns(ksums.FitInterrupted):
+        KSums(12, random_state=3, checkpoint=path, callbacks=[stop]).fit(lazy(rows))
+    model = ksums.KSums(12, random_state=3, checkpoint=path).fit(in_parts(rows))
+    assert digest(model.labels_) == digest(expected.labels_)
+    path.unlink()
+    with pytest.warns(ksums.FitInterrupted):
+        ksums.KSums(12, random_state=3, checkpoint=path, callbacks=[stop]).fit(in_parts(rows))
+    model = KSums(12, random_state=3, checkpoint=path).fit(lazy(rows))
+    assert digest(model.labels_.compute()) == digest(expected.labels_)
+
+
+def test_groups_hold_about_equally_many_rows():
+    assert _divided([0, 1, 2, 3], [10, 10, 10, 10], 2) == [[0, 1], [2, 3]]
+    assert _divided([0, 2], [5, 0, 5], 8) == [[0], [2]]
+    assert _divided([0, 1, 2], [100, 1, 1], 3) == [[0], [1, 2]]
+
+
+@pytest.mark.parametrize("after", [1, 4])
+def test_a_worker_is_killed(after, rows):
+    """A worker process dies in the middle of a round; the rounds since its data was read are repeated."""
+    expected = one_machine(rows)
+    with (
+        distributed.LocalCluster(2, processes=True, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.run(_small_samples)
+        victim = sorted(client.run(os.getpid).values())[0]
+
+        def kill(record):
+            if record.index == after:
+                threading.Thread(target=lambda: (time.sleep(0.05), os.kill(victim, signal.SIGKILL))).start()
+
+        model = KSums(12, random_state=3, callbacks=[kill]).fit(lazy(rows), client=client)
+        assert victim not in client.run(os.getpid).values()
+        assert digest(model.labels_.compute()) == digest(expected.labels_)
+
+
+def _small_samples():
+    """Workers do not plan; this only loads the package there, before anything is killed."""
+    import ksums.dask  # noqa: F401
