@@ -399,6 +399,19 @@ def test_bad_sources_are_refused(parts, tmp_path):
         fitted(parts)
 
 
+def test_arrays_in_files_of_any_layout(parts, tmp_path, small_blocks):
+    np.save(tmp_path / "a.npy", np.asfortranarray(parts[0]))
+    np.save(tmp_path / "b.npy", parts[1].astype(">f4"))
+    np.save(tmp_path / "c.npy", parts[2])
+    source = open_source(tmp_path, columns=[1, 3])
+    for part, X in zip(source.parts, parts, strict=True):
+        np.testing.assert_array_equal(part.read(slice(5, 99)), X[5:99][:, [1, 3]])
+    assert digest(fitted(tmp_path).labels_) == digest(fitted(parts).labels_)
+    (tmp_path / "c.npy").write_bytes((tmp_path / "c.npy").read_bytes()[:-9000])
+    with pytest.raises(ValueError, match="has become shorter since it was opened"):
+        source.parts[2].read(slice(1000, 2200))
+
+
 def test_a_function_must_yield_the_same_arrays(parts, small_blocks):
     calls = []
 

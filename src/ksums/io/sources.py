@@ -33,6 +33,8 @@ class Part(ABC):
     d: int
     dtype: np.dtype[Any]
     columns: list[str] | None = None
+    in_memory: bool = False
+    """Whether the rows are in memory anyway, so that keeping what was read gains nothing."""
 
     @abstractmethod
     def read(self, rows: slice) -> np.ndarray:
@@ -81,12 +83,31 @@ class ArrayPart(Part):
         self.chosen = None if columns is None else column_positions(name, columns, None, X.shape[1])
         self.d = X.shape[1] if self.chosen is None else len(self.chosen)
         self.dtype = as_read(X.dtype)
+        self.in_memory = not isinstance(X, np.memmap) and self.chosen is None and self.dtype == X.dtype
 
     def read(self, rows: slice) -> np.ndarray:
         found = self.X[rows] if self.chosen is None else self.X[rows][:, self.chosen]
         if isinstance(found, np.memmap):  # one read of the file, instead of one for each row that is used
             return np.array(found, self.dtype, order="C", subok=False)
         return np.ascontiguousarray(found, self.dtype)
+
+
+class NpyPart(ArrayPart):
+    """An .npy file in C order, read without a memory map, whose pages would count as memory of this process."""
+
+    def __init__(self, path: Path, columns: Sequence[int | str] | None = None) -> None:
+        X: Any = read_npy(path)
+        super().__init__(X, str(path), columns)
+        self.path, self.offset, self.width, self.kind = path, X.offset, X.shape[1], X.dtype
+        self.X = np.empty((0, X.shape[1]), X.dtype)
+
+    def read(self, rows: slice) -> np.ndarray:
+        first, count = rows.start * self.width * self.kind.itemsize, (rows.stop - rows.start) * self.width
+        found = np.fromfile(self.path, self.kind, count, offset=self.offset + first)
+        if len(found) < count:
+            raise ValueError(f"{self.name} has become shorter since it was opened.")
+        found = found.reshape(-1, self.width)
+        return np.ascontiguousarray(found if self.chosen is None else found[:, self.chosen], self.dtype)
 
 
 class GroupedPart(Part):
@@ -157,7 +178,7 @@ class YieldedPart(ArrayPart):
 
     def __init__(self, yielded: _Yielded, number: int, X: np.ndarray) -> None:
         super().__init__(X, f"array {number} of the function")
-        self.X, self.shape = X[:0], X.shape
+        self.X, self.shape, self.in_memory = X[:0], X.shape, False
         self.yielded, self.number = yielded, number
 
     def read(self, rows: slice) -> np.ndarray:
@@ -172,6 +193,7 @@ class YieldedPart(ArrayPart):
 
 def as_read(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The type in which rows are handed on: narrow types as they are, wide integers as float64."""
+    dtype = dtype.newbyteorder("=")
     narrow = dtype.kind in "biu" and dtype.itemsize <= 2
     return dtype if narrow or dtype in (np.float16, np.float32, np.float64) else np.dtype(np.float64)
 
@@ -237,7 +259,8 @@ def _files(pattern: str) -> list[Path]:
 def _file_part(path: Path, columns: Sequence[int | str] | None, if_named: Sequence[str] | None) -> Part:
     suffix = path.suffix.lower()
     if suffix == ".npy":
-        return ArrayPart(read_npy(path), str(path), columns)
+        X = read_npy(path)
+        return NpyPart(path, columns) if X.flags.c_contiguous else ArrayPart(X, str(path), columns)
     if suffix in (".fvecs", ".bvecs", ".ivecs"):
         return ArrayPart(map_vecs(path), str(path), columns)
     if suffix == ".parquet":

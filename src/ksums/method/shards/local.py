@@ -41,12 +41,11 @@ class Reader:
         if number in self.kept:
             return self.kept[number]
         place = self.places[number]
-        X = self.source.parts[place.part].read(place.rows)
+        part = self.source.parts[place.part]
+        X = part.read(place.rows)
         if self.check is not None:
             self.check(X, place.first)
-        if X.base is not None:  # a view of an array that is in memory anyway
-            return X
-        if X.nbytes <= self.room:
+        if not part.in_memory and X.nbytes <= self.room:
             self.room -= X.nbytes
             self.kept[number] = X
         return X
