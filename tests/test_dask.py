@@ -177,3 +177,12 @@ def test_a_worker_is_killed(after, rows):
 def _small_samples():
     """Workers do not plan; this only loads the package there, before anything is killed."""
     import ksums.dask  # noqa: F401
+
+
+def test_a_model_is_saved_as_one_of_a_single_machine(client, rows, tmp_path):
+    model = KSums(12, random_state=3).fit(lazy(rows))
+    model.save(tmp_path / "model.safetensors")
+    loaded = ksums.load(tmp_path / "model.safetensors")
+    assert type(loaded) is ksums.KSums
+    assert digest(loaded.labels_) == digest(model.labels_.compute())
+    np.testing.assert_array_equal(loaded.predict(rows), model.predict(lazy(rows)).compute())

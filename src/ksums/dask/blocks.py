@@ -61,8 +61,20 @@ class DaskBlocks(Blocks):
         )
         self.moments = [one for moments in found for one in moments]
         self.frame = frame_of(self.moments, cosine, np.dtype(dtype))
-        self._group_parts = _divided(filled, lengths, max(1, len(client.nthreads())))
+        workers = sorted(client.nthreads())
+        self._group_parts = _divided(filled, lengths, max(1, len(workers)))
         self._shared = [self._shared_of(group, threads) for group in self._group_parts]
+        self._rows = [
+            self.client.submit(
+                tasks.together,
+                *(parts[part] for part in group),
+                workers=[workers[at % len(workers)]],
+                allow_other_workers=True,
+                pure=False,
+            )
+            for at, group in enumerate(self._group_parts)
+        ]
+        """Futures of the rows of each group, on a worker of its own: they are moved once, not in every round."""
         self._groups: list[Any] = []  # futures of tasks.Group
         self._stride = 1  # which blocks kept the moves of the last round
 
@@ -85,14 +97,8 @@ class DaskBlocks(Blocks):
     def _each(self, task: Callable[..., Any], *arguments: Any, of: list[Any] | None = None) -> list[Any]:
         """One task for each group: its rows, what they share, its own argument, and what is given to all."""
         return [
-            self._submit(
-                task,
-                [self.parts[part] for part in parts],
-                shared,
-                *([] if of is None else [of[at]]),
-                *arguments,
-            )
-            for at, (parts, shared) in enumerate(zip(self._group_parts, self._shared, strict=True))
+            self._submit(task, rows, shared, *([] if of is None else [of[at]]), *arguments)
+            for at, (rows, shared) in enumerate(zip(self._rows, self._shared, strict=True))
         ]
 
     def _total(self, groups: list[Any]) -> tuple[Sums, int]:
@@ -118,6 +124,7 @@ class DaskBlocks(Blocks):
             if own
         ]
         found = self._gather(drawn)
+        self.parts = [None] * len(self.parts)  # from here on the groups hold the rows
         weights = np.concatenate([one for _, one in found]) if self.weighted else None
         return np.concatenate([rows for rows, _ in found]), weights
 
@@ -133,9 +140,8 @@ class DaskBlocks(Blocks):
         for at, shared in enumerate(self._shared):
             numbers = [number for number, _, _ in shared.blocks]
             if block in numbers:
-                rows = [self.parts[part] for part in self._group_parts[at]]
-                where = numbers.index(block)
-                self._groups[at] = self._submit(tasks.give_away, rows, shared, self._groups[at], where, src, dst)
+                more = self._groups[at], numbers.index(block), src, dst
+                self._groups[at] = self._submit(tasks.give_away, self._rows[at], shared, *more)
                 return self._total([self._groups[at]])[0]
         raise IndexError(block)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ksums.dask import tasks
 from ksums.dask.blocks import DaskBlocks
@@ -13,7 +14,7 @@ from ksums.estimators.sharded import ShardedData, fit_blocks
 from ksums.planning.shards import rows_per_block
 
 
-class KSums(OneMachine):
+class KSums(OneMachine, in_files=False):
     """k-sums clustering of Dask arrays and data frames.
 
     The parameters are those of :class:`ksums.KSums`; the labels are those of ``ksums.KSums.fit`` for a list of arrays
@@ -57,6 +58,18 @@ class KSums(OneMachine):
     def transform(self, X):
         """Distances (n, k) to the centres, as a lazy Dask array."""
         return self._lazily(X, lambda block: OneMachine.transform(self, block), len(self.cluster_centers_), None)
+
+    def on_one_machine(self):
+        """The same model as a :class:`ksums.KSums`, with its labels in memory. Files hold models in this form.
+
+        Returns
+        -------
+        ksums.KSums
+        """
+        check_is_fitted(self)
+        model = OneMachine(**self.get_params(deep=False))
+        vars(model).update({**vars(self), "labels_": self.labels_.compute()})
+        return model
 
     def _lazily(self, X: Any, function: Any, columns: int | None, dtype: Any) -> Any:
         """The function applied to each partition."""

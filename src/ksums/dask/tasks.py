@@ -87,6 +87,11 @@ def sample_of_part(
     return part.X[chosen], None if part.weights is None else part.weights[chosen]
 
 
+def together(*parts: Part) -> list[Part]:
+    """The rows of a group, on one worker."""
+    return list(parts)
+
+
 # ------------------------------------------------------------------------------------------ rounds
 def assign(parts: list[Part], shared: Shared, centres: Centres) -> Group:
     """First labels."""

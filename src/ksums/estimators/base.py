@@ -33,7 +33,7 @@ from ksums.method.fitting.job import Job
 from ksums.method.fitting.records import passes_of
 from ksums.method.nearest.centres import nearest_centres
 from ksums.method.state.limits import limits_for
-from ksums.models.files import write
+from ksums.models.files import save
 from ksums.models.registry import register
 from ksums.planning.plan import Plan, TreePlan
 from ksums.planning.shape import Shape
@@ -55,9 +55,10 @@ class Prepared(NamedTuple):
 class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """What a model with ``cluster_centers_`` can do."""
 
-    def __init_subclass__(cls, **more: Any) -> None:
+    def __init_subclass__(cls, in_files: bool = True, **more: Any) -> None:
         super().__init_subclass__(**more)
-        register(cls)
+        if in_files:
+            register(cls)
 
     def predict(self, X):
         """Index of the nearest centre (under cosine: of the centre of nearest direction) for each row.
@@ -109,8 +110,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         ----------
         path : str or Path
         """
-        check_is_fitted(self)
-        write(path, self)
+        save(self, path)
 
     def _check_new(self, X) -> Matrix:
         check_is_fitted(self)

@@ -55,6 +55,8 @@ def save(model: Any, path: str | Path) -> None:
     True
     """
     scaler, model = parts_of(model)
+    if hasattr(model, "on_one_machine"):
+        model = model.on_one_machine()
     if class_called(type(model).__name__) is not type(model):
         raise TypeError(f"only ksums models can be saved; got {type(model).__name__}.")
     check_is_fitted(model)
