@@ -144,7 +144,7 @@ def on_dask() -> list[dict[str, Any]]:
             np.save(Path(folder) / f"{at:03d}.npy", part)
         for workers in (1, 2):
             with (
-                LocalCluster(workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+                LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
                 Client(cluster) as client,
             ):
                 stored = [dask.array.from_delayed(dask.delayed(np.load)(str(file)), part.shape, np.float32)

@@ -20,6 +20,7 @@ from ksums.method.fitting.listener import Silence
 from ksums.method.state.limits import no_limits
 from ksums.method.state.state import build_state, renew_sq_composites
 from ksums.planning.blocks import block_length, cluster_groups
+from ksums.rules.annealing import relaxed
 
 HARTIGAN = rule_of("distortion", "l2", "hartigan")
 """The engine has one rule."""
@@ -76,6 +77,24 @@ def test_passes_equal_those_of_the_reference(n, d, k, weighted, from_centres, rn
         np.testing.assert_array_equal(engine.state.labels[rows.active], reference.state.labels[rows.active])
     np.testing.assert_array_equal(engine.state.counts, reference.state.counts)
     np.testing.assert_allclose(engine.state.sizes, reference.state.sizes)
+
+
+@pytest.mark.parametrize(("n", "d", "k"), SHAPES)
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+def test_annealing_passes_equal_those_of_the_reference(n, d, k, weighted, rng):
+    """Bounds hold from one relaxation to the next, falling or rising."""
+    weights = rng.integers(1, 4, n).astype(float) if weighted else None
+    rows = prepare(blobs(rng, n, d) + 100, "l2", weights)
+    labels = BlockEngine.from_centres(rows, rows.read(rows.active[:k]), HARTIGAN).state.labels
+    state, limits = build_state(rows, labels, k), no_limits(k)
+    reference = ReferenceBlocks(rows, build_state(rows, labels, k), HARTIGAN, limits, length=block_length(k))
+    engine = BlockEngine(rows, state, relaxed(HARTIGAN, 30.0, rows.heaviest), limits)
+    for relaxation in (30.0, 10.0, 4.0, 12.0, 2.0, 1.0, 1.0):
+        for one in (engine, reference):
+            one.use_rule(relaxed(HARTIGAN, relaxation, rows.heaviest))
+        order = engine.draw_order(rng)
+        assert sum(engine.visit(order)) == sum(reference.visit(order))
+        np.testing.assert_array_equal(engine.state.labels, reference.state.labels)
 
 
 @pytest.mark.parametrize(("n", "d", "k"), SHAPES)

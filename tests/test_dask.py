@@ -37,7 +37,7 @@ def small_samples(monkeypatch):
 def client():
     """A cluster of threads in this process, which starts at once."""
     with (
-        distributed.LocalCluster(2, processes=False, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(n_workers=2, processes=False, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -159,7 +159,7 @@ def test_a_worker_is_killed(after, rows):
     """A worker process dies in the middle of a round; the rounds since its data was read are repeated."""
     expected = one_machine(rows)
     with (
-        distributed.LocalCluster(2, processes=True, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         client.run(_small_samples)

@@ -31,8 +31,6 @@ def check_estimator(estimator: Any) -> None:
             )
     if not isinstance(estimator.init, str):
         raise ValueError(f"{name}: init must be a name for data in parts; got an array. Load the rows into one array.")
-    if estimator.engine == "blocks":
-        raise ValueError(f"{name}: engine='blocks' is for one array; leave engine='auto' for data in parts.")
 
 
 def check_memory(estimator: Any, memory: float, least: float) -> None:

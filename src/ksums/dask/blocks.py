@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -20,8 +21,9 @@ from ksums.method.data.measures import ClusterMeasures
 from ksums.method.shards.blocks import Blocks, Place, places_of
 from ksums.method.shards.frame import frame_of
 from ksums.method.shards.measures import added_measures, centres_in_data
+from ksums.method.shards.orders import Order
 from ksums.method.shards.start import sample_counts
-from ksums.method.shards.steps import Order, Step
+from ksums.method.shards.steps import Step
 from ksums.method.shards.sums import Sums
 
 _FAN_IN = 8
@@ -48,6 +50,7 @@ class DaskBlocks(Blocks):
     ) -> None:
         self.client, self.parts, self.lengths, self.d, self.k, self.weighted = client, parts, lengths, d, k, weighted
         self.places: list[Place] = places_of(lengths, most)
+        self._fit = uuid4().hex
         self.count = len(self.places)
         self._of_part: list[list[int]] = [[] for _ in parts]
         for number, place in enumerate(self.places):
@@ -85,7 +88,7 @@ class DaskBlocks(Blocks):
         blocks = [
             (number, at, self.places[number].rows) for at, part in enumerate(group) for number in self._of_part[part]
         ]
-        return Shared(blocks, self.frame, self.k, threads)
+        return Shared(blocks, self.frame, self.k, threads, self._fit)
 
     # ------------------------------------------------------------------------------------ tasks
     def _submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
@@ -101,11 +104,11 @@ class DaskBlocks(Blocks):
             for at, (rows, shared) in enumerate(zip(self._rows, self._shared, strict=True))
         ]
 
-    def _total(self, groups: list[Any]) -> tuple[Sums, int]:
+    def _total(self, groups: list[Any]) -> Step:
         """What groups hand back, added up by a tree."""
-        return self._added([self._submit(tasks.totals_of, group) for group in groups])
+        return self._added([self._submit(tasks.step_of, group) for group in groups])
 
-    def _added(self, totals: list[Any]) -> tuple[Sums, int]:
+    def _added(self, totals: list[Any]) -> Step:
         while len(totals) > 1:
             totals = [self._submit(tasks.added, *totals[at : at + _FAN_IN]) for at in range(0, len(totals), _FAN_IN)]
         return self._gather(totals)[0]
@@ -130,7 +133,7 @@ class DaskBlocks(Blocks):
 
     def assign(self, centres: Centres) -> Sums:
         self._groups, self._stride = self._each(tasks.assign, self._submit(tasks.handed, centres)), 1
-        return self._total(self._groups)[0]
+        return self._total(self._groups).changes
 
     def counts(self) -> np.ndarray:
         found = self._gather(self._each(tasks.counts_of, of=self._groups))
@@ -142,21 +145,21 @@ class DaskBlocks(Blocks):
             if block in numbers:
                 more = self._groups[at], numbers.index(block), src, dst
                 self._groups[at] = self._submit(tasks.give_away, self._rows[at], shared, *more)
-                return self._total([self._groups[at]])[0]
+                return self._total([self._groups[at]]).changes
         raise IndexError(block)
 
     def step(self, order: Order) -> Step:
         handed = self._submit(tasks.handed, order)
         self._groups = self._each(tasks.take_step, self._stride, handed, of=self._groups)
         self._stride = 1
-        return Step(*self._total(self._groups))
+        return self._total(self._groups)
 
     def take_back(self, emptied: np.ndarray) -> Sums:
         self._groups = self._each(tasks.take_back, emptied, of=self._groups)
-        return self._total(self._groups)[0]
+        return self._total(self._groups).changes
 
     def changes_of_every(self, stride: int) -> Sums:
-        return self._added(self._each(tasks.changes_of_every, stride, of=self._groups))[0]
+        return self._added(self._each(tasks.changes_of_every, stride, of=self._groups)).changes
 
     def keep(self, stride: int) -> None:
         self._stride = stride
@@ -166,6 +169,9 @@ class DaskBlocks(Blocks):
         handed = self._submit(tasks.handed, centres)
         found = self._gather(self._each(tasks.measure_group, self._stride, handed, of=self._groups))
         return added_measures((one for group in found for one in group), *centres.shape)
+
+    def close(self) -> None:
+        self.client.run(tasks.forget, self._fit, on_error="ignore")
 
     # ------------------------------------------------------------------------------------ labels
     @property

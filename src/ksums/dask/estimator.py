@@ -68,7 +68,7 @@ class KSums(OneMachine, in_files=False):
         """
         check_is_fitted(self)
         model = OneMachine(**self.get_params(deep=False))
-        vars(model).update({**vars(self), "labels_": self.labels_.compute()})
+        model.__dict__.update({**vars(self), "labels_": self.labels_.compute()})
         return model
 
     def _lazily(self, X: Any, function: Any, columns: int | None, dtype: Any) -> Any:

@@ -7,6 +7,7 @@ of a group are the result of its last task, and stay where they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +18,16 @@ from ksums.method.data.centres import Centres
 from ksums.method.data.rows import Rows
 from ksums.method.shards.blocks import Place
 from ksums.method.shards.frame import Frame, Moments, moments_of
+from ksums.method.shards.kept import KeptEngines
 from ksums.method.shards.measures import measure_block
+from ksums.method.shards.orders import Order
 from ksums.method.shards.start import drawn
-from ksums.method.shards.steps import Order, first_labels, make_pass, step, sums_of, taken_back
+from ksums.method.shards.steps import Step, first_labels, make_pass, sums_of, taken_back, with_lists
 from ksums.method.shards.sums import Sums, changes
+
+_ENGINES: dict[str, KeptEngines] = {}
+"""The engines of the last round on this worker, by the name of the fit: bounds save work and change nothing, so it does
+not matter whether the next round of a block finds them."""
 
 
 class Part(NamedTuple):
@@ -37,6 +44,7 @@ class Shared(NamedTuple):
     frame: Frame
     k: int
     threads: int | None
+    fit: str  # a name for the fit, unlike that of any other
 
 
 class Group(NamedTuple):
@@ -44,8 +52,7 @@ class Group(NamedTuple):
 
     labels: list[np.ndarray]
     before: list[np.ndarray]
-    changes: Sums
-    moves: int
+    step: Step
 
 
 # ------------------------------------------------------------------------------------------ before the first round
@@ -102,32 +109,32 @@ def assign(parts: list[Part], shared: Shared, centres: Centres) -> Group:
 
     found = list(_over_blocks(parts, shared, work))
     labels = [one for one, _ in found]
-    return Group(labels, labels, _total(shared, parts, [sums for _, sums in found]), 0)
+    return Group(labels, labels, Step(_total(shared, parts, [sums for _, sums in found])))
 
 
 def take_step(parts: list[Part], shared: Shared, last: Group, stride: int, order: Order) -> Group:
     """A round; ``stride`` says which blocks kept the moves of the round before."""
-    before, moves = kept(shared, last, stride), 0
+    before = kept(shared, last, stride)
     after: list[np.ndarray] = []
-    found: list[Sums] = []
+    total = Step(Sums.zero(shared.k, parts[0].X.shape[1]))
+    engines = _ENGINES.setdefault(shared.fit, KeptEngines())
+    with computing(shared.threads):
+        order = with_lists(order, shared.frame.dtype)
 
-    def work(number: int, rows: Rows) -> tuple[np.ndarray, Sums, int]:
-        own = before[len(after)]
-        labels = make_pass(rows, own, order, number)
-        return labels, *step(rows, own, labels, order)
+    def work(number: int, rows: Rows) -> tuple[np.ndarray, Step]:
+        return make_pass(rows, before[len(after)], order, number, engines)
 
-    for labels, changed, moved in _over_blocks(parts, shared, work):
+    for labels, found in _over_blocks(parts, shared, work):
         after.append(labels)
-        found.append(changed)
-        moves += moved
-    return Group(after, before, _total(shared, parts, found), moves)
+        total = total.plus(found)
+    return Group(after, before, total)
 
 
 def take_back(parts: list[Part], shared: Shared, group: Group, emptied: np.ndarray) -> Group:
     """The same without the moves out of clusters that would be empty; its changes are only what that changes."""
     labels = [taken_back(*pair, emptied) for pair in zip(group.before, group.labels, strict=True)]
     found = _changes(parts, shared, group.labels, labels)
-    return Group(labels, group.before, _total(shared, parts, found), group.moves)
+    return Group(labels, group.before, group.step._replace(changes=_total(shared, parts, found)))
 
 
 def give_away(parts: list[Part], shared: Shared, group: Group, at: int, src: int, dst: int) -> Group:
@@ -140,12 +147,12 @@ def give_away(parts: list[Part], shared: Shared, group: Group, at: int, src: int
     active = list(_over_blocks(parts, shared, work))[at]
     labels[at][active[np.flatnonzero(labels[at][active] == src)[0]]] = dst
     found = _changes(parts, shared, group.labels, labels)
-    return Group(labels, labels, _total(shared, parts, found), 0)
+    return Group(labels, labels, Step(_total(shared, parts, found)))
 
 
-def changes_of_every(parts: list[Part], shared: Shared, group: Group, stride: int) -> Sums:
+def changes_of_every(parts: list[Part], shared: Shared, group: Group, stride: int) -> Step:
     """What changes if only every ``stride``-th block keeps its moves."""
-    return _total(shared, parts, _changes(parts, shared, group.before, kept(shared, group, stride)))
+    return Step(_total(shared, parts, _changes(parts, shared, group.before, kept(shared, group, stride))))
 
 
 def counts_of(parts: list[Part], shared: Shared, group: Group) -> list[np.ndarray]:
@@ -166,17 +173,14 @@ def measure_group(parts: list[Part], shared: Shared, group: Group, stride: int, 
 
 
 # ------------------------------------------------------------------------------------------ results
-def totals_of(group: Group) -> tuple[Sums, int]:
+def step_of(group: Group) -> Step:
     """A task of its own, so that labels do not travel with what is added up."""
-    return group.changes, group.moves
+    return group.step
 
 
-def added(*parts: tuple[Sums, int]) -> tuple[Sums, int]:
+def added(*steps: Step) -> Step:
     """Whole numbers: it does not matter who adds what, or when."""
-    sums, moves = parts[0]
-    for other, more in parts[1:]:
-        sums, moves = sums.plus(other), moves + more
-    return sums, moves
+    return reduce(Step.plus, steps)
 
 
 def handed(order: Any) -> Any:
@@ -192,7 +196,7 @@ def labels_of_part(shared: Shared, group: Group, stride: int, part: int) -> np.n
 
 def restored(labels: list[np.ndarray], k: int, d: int) -> Group:
     """A group with these labels, as if they came from a round."""
-    return Group(labels, labels, Sums.zero(k, d), 0)
+    return Group(labels, labels, Step(Sums.zero(k, d)))
 
 
 def kept(shared: Shared, group: Group, stride: int) -> list[np.ndarray]:
@@ -201,6 +205,11 @@ def kept(shared: Shared, group: Group, stride: int) -> list[np.ndarray]:
         after if stride and number % stride == 0 else before
         for (number, _, _), before, after in zip(shared.blocks, group.before, group.labels, strict=True)
     ]
+
+
+def forget(fit: str) -> None:
+    """Let go of the engines of a fit."""
+    _ENGINES.pop(fit, None)
 
 
 # ------------------------------------------------------------------------------------------ helpers

@@ -8,6 +8,7 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +76,11 @@ class _InThisProcess(ShardedData):
         places = places_of(self.lengths, rows_per_block(self.d, self.dtype.name))
         needs = memory_for(Shape(self.n, self.d, k, self.dtype.name, memory=self.memory), len(places))
         sources.check_memory(estimator, self.memory, needs.least)
-        reader = Reader(self.source, places, self.weights, self.memory - needs.least)
+        reader = Reader(self.source, places, self.weights, self.memory - needs.least - needs.bounds)
         reader.check = lambda X, first: checking.check_block(name, X, first)
         folder = Path(tempfile.gettempdir()) if needs.labels_in_file else None
-        return LocalBlocks(reader, estimator.metric == "cosine", self.dtype, k, folder)
+        cosine = estimator.metric == "cosine"
+        return LocalBlocks(reader, cosine, self.dtype, k, folder=folder, room=needs.bounds)
 
     def labels(self, found: np.ndarray) -> np.ndarray:
         return found if isinstance(found, np.memmap) else found.copy()
@@ -111,7 +113,10 @@ def fit_blocks(estimator: Any, data: ShardedData) -> Any:
 
         context = callback_context(estimator, protocol, plan.most_records)
         given: dict[str, Any] = {"X": data, "y": None, "metadata": {}}
-        with Listening(estimator, context, given, functions, attributes_of, plan) as listener:
+        with (
+            closing(blocks),
+            Listening(estimator, context, given, functions, attributes_of, plan) as listener,
+        ):
             run = ShardRun(ShardJob(blocks, plan, listener, Budget.of(plan.seconds, 1, started), seed, checkpoint)).go()
             found = attributes_of(run)
     estimator.__dict__.update(found)

@@ -33,3 +33,10 @@ def cluster_groups(k: int, d: int) -> np.ndarray:
     size = max(_CLUSTERS_IN_GROUP, -(-k // max(1, d // _COLUMNS_PER_GROUP)))
     size += size % 2
     return np.append(np.arange(0, max(k - size // 2, 1), size), k)
+
+
+def bytes_of_bounds(n: int, d: int, k: int, itemsize: int) -> int:
+    """Memory of the bounds of n rows, and of the labels they are for, about."""
+    groups = len(cluster_groups(k, d)) - 1
+    of_rows = 4 * n * (2 + (groups if groups > 1 else 0))
+    return of_rows + -(-n // block_length(k)) * k * (d * itemsize + 24)

@@ -13,7 +13,7 @@ from ksums.planning.shape import Shape
 LEAST_ROWS = 50_000
 """From 50,000 rows on, searches on samples and passes with bounds over all rows end as low as annealing and search over
 all rows, in a fraction of the time (``benchmarks/common_case.py``)."""
-_MOST_CLUSTERS = 512
+MOST_CLUSTERS = 512
 """For more clusters the samples would be nearly all of the rows, and neighbour lists are faster."""
 _ROWS, _ROWS_PER_CLUSTER = 5000, 200
 """A sample has 5,000 rows, or 200 for each cluster if that is more: larger ones bring nothing
@@ -71,7 +71,7 @@ _LEVELS = {
 
 def uses_samples(shape: Shape) -> bool:
     """Whether searching samples pays for data of this shape."""
-    return not shape.sparse and not shape.limited and shape.n >= LEAST_ROWS and 1 < shape.k <= _MOST_CLUSTERS
+    return not shape.sparse and not shape.limited and shape.n >= LEAST_ROWS and 1 < shape.k <= MOST_CLUSTERS
 
 
 class Sizes(NamedTuple):

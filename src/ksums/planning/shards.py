@@ -11,11 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ksums.planning import effort as efforts
+from ksums.planning.blocks import bytes_of_bounds
 from ksums.planning.engines import reason_for_lists
 from ksums.planning.flat import flat_rule, plan_flat, schedule_of
 from ksums.planning.plan import EnginePlan, ShardPlan
+from ksums.planning.samples import MOST_CLUSTERS
 from ksums.planning.shape import Shape
 from ksums.rules.annealing import relaxations
+from ksums.rules.kinds import SQUARES
 
 _BLOCK_BYTES = 64 << 20
 """A block has 64 MiB of rows: some of them fit into any memory, and reading one takes longer than opening a file."""
@@ -84,6 +87,7 @@ class Needs(NamedTuple):
     """Memory that a fit takes besides the blocks it keeps."""
 
     least: float  # bytes
+    bounds: float  # bytes for bounds that are kept from round to round, if there is room for them
     labels_in_file: bool
 
 
@@ -96,7 +100,9 @@ def memory_for(shape: Shape, blocks: int) -> Needs:
     block = min(_BLOCK_BYTES, shape.bytes // max(1, blocks))
     sums = _COPIES_OF_SUMS * shape.k * (shape.d + 3) * 8
     in_file = 8 * shape.n > _SHARE_OF_LABELS * shape.memory
-    return Needs(max(sample, sums) + _BLOCKS_AT_ONCE * block + (0 if in_file else 8 * shape.n), in_file)
+    least = max(sample, sums) + _BLOCKS_AT_ONCE * block + (0 if in_file else 8 * shape.n)
+    bounds = bytes_of_bounds(shape.n, shape.d, shape.k, np.dtype(shape.dtype).itemsize)
+    return Needs(least, max(0.0, min(bounds, shape.memory - least)) if shape.k <= MOST_CLUSTERS else 0.0, in_file)
 
 
 def sample_rows(shape: Shape) -> int:
@@ -113,10 +119,12 @@ def _hottest(shape: Shape) -> float:
 
 
 def _engine(parameters: Mapping[str, Any], shape: Shape) -> EnginePlan:
-    """The engine of a block: lists for many clusters, otherwise all clusters."""
-    if parameters["engine"] == "reference":
-        return EnginePlan("reference")
+    """The engine of a block: lists for many clusters, bounds for few, otherwise all clusters."""
+    if parameters["engine"] not in ("auto", "neighbors"):
+        return EnginePlan(parameters["engine"])
     lists = parameters["engine"] == "neighbors" or parameters["n_neighbors"] is not None
     if lists or (parameters["engine"] == "auto" and reason_for_lists(shape) is not None):
         return EnginePlan("neighbors", {"length": efforts.list_length(parameters["effort"], parameters["n_neighbors"])})
-    return EnginePlan("exact")
+    rule = flat_rule(parameters)
+    bounded = rule.kind is SQUARES and rule.monotone and parameters["metric"] == "l2" and 1 < shape.k <= MOST_CLUSTERS
+    return EnginePlan("blocks" if bounded else "exact")

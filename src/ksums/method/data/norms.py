@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ksums.compute.arrays import Matrix, as_dense
+from ksums.compute.arrays import Matrix, as_dense, blocks
 
 _WIDE = 512
 """Numbers in a row from which on NumPy's reductions are fast."""
+_PIECE = 1 << 14
+"""Numbers that are squared at a time: they fit into the cache."""
 
 
 def sq_norms(rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -20,7 +22,12 @@ def exact_sq_norms(block: Matrix) -> np.ndarray:
     """x·x of each row in float64, with the same bits wherever in a block the row is."""
     if sparse.issparse(block):
         return np.asarray(block.multiply(block).sum(axis=1)).ravel()
-    return np.square(block, dtype=np.float64).sum(axis=1)
+    found, length = np.empty(len(block)), max(1, _PIECE // max(1, block.shape[1]))
+    squares = np.empty((min(length, len(block)), block.shape[1]))
+    for part in blocks(len(block), length):  # room that is used again costs less than new room
+        own = np.square(block[part], dtype=np.float64, out=squares[: part.stop - part.start])
+        own.sum(axis=1, out=found[part])
+    return found
 
 
 def column_range(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -27,6 +27,8 @@ from ksums.method.data import norms
 
 _BLOCK_BYTES = 1 << 20
 """Rows are read in blocks of this size, which stays in the second-level cache."""
+_READS = 8
+"""Blocks that a thread reads one after another into the same room, where nothing but a number of each row is kept."""
 _SPARSE_BLOCK = 4096
 """Sparse rows are read this many at a time: their size is not known before they are read."""
 _GATHERED_BYTES = 16 << 20
@@ -208,10 +210,18 @@ def sq_norms_of(rows: Rows, ids: np.ndarray) -> np.ndarray:
     """(n,) x·x of these prepared rows, in float64; 0 for the others."""
     found = np.zeros(rows.n)
 
-    def measure(part: np.ndarray) -> None:
-        found[part] = norms.exact_sq_norms(rows.read(part, np.float64 if rows.is_sparse else None))
+    def measure_dense(some: np.ndarray) -> None:
+        room = np.empty((min(len(some), rows.block_length()), rows.d), rows.dtype)
+        for part in rows.blocks_of(some):
+            found[part] = norms.exact_sq_norms(rows.read(part, out=room[: len(part)]))
 
-    for _ in in_order(measure, rows.blocks_of(ids)):
+    def measure_sparse(some: np.ndarray) -> None:
+        found[some] = norms.exact_sq_norms(rows.read(some, np.float64))
+
+    measure, length = (
+        (measure_sparse, _SPARSE_BLOCK) if rows.is_sparse else (measure_dense, _READS * rows.block_length())
+    )
+    for _ in in_order(measure, (ids[part] for part in blocks(len(ids), length))):
         pass
     return found
 

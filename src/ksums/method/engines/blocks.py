@@ -15,10 +15,10 @@ from ksums.compute.sharing import ALONE, Team, team
 from ksums.compute.threads import threads
 from ksums.compute.two_nearest import PADDING
 from ksums.compute.vectors import panel_width
-from ksums.method.data.rows import Rows
+from ksums.method.data.rows import Rows, plain_rows
 from ksums.method.engines.kernels.assign import PieceSums, assign_blocks
 from ksums.method.engines.kernels.blocks import Proposals, pass_over_blocks
-from ksums.method.engines.kernels.bounds import Bounds, Drift
+from ksums.method.engines.kernels.bounds import Bounds, Drift, Relaxation
 from ksums.method.engines.kernels.tables import Centroids, Layout, Table, Work, renew_all
 from ksums.method.engines.protocol import Engine
 from ksums.method.state.limits import Limits, no_limits
@@ -36,6 +36,8 @@ _LONGER = 2.0
 
 class BlockEngine(Engine):
     """See ``protocol.Engine``. Its order is one of blocks."""
+
+    _table: Table
 
     def __init__(self, rows: Rows, state: ClusterState, rule: Rule, limits: Limits) -> None:
         super().__init__(rows, state, rule, limits)
@@ -56,6 +58,30 @@ class BlockEngine(Engine):
         self._centroids.vectors[:k] = centres[near_each_other(centres, self._bounds.groups)]
         self._assign()
         return self
+
+    def use_rule(self, rule: Rule) -> None:
+        """See ``protocol.Engine``: the same with another relaxation."""
+        super().use_rule(rule)
+        self._table = self._table._replace(relaxation=_relaxation(rule, self.rows.heaviest))
+        self._renew()
+
+    def bytes_of_bounds(self) -> int:
+        """See ``protocol.Engine``."""
+        return sum(array.nbytes for array in self._bounds) + self.state.labels.nbytes
+
+    def let_go_of_rows(self) -> None:
+        """See ``protocol.Engine``."""
+        nothing = np.empty((0, self.rows.d), self.rows.dtype)
+        self.rows = plain_rows(nothing)
+        self._make_table()
+
+    def continue_with(self, rows: Rows, state: ClusterState, rule: Rule) -> None:
+        """See ``protocol.Engine``."""
+        self.rows, self.state = rows, state
+        self._make_table()
+        self.use_rule(rule)
+        if self._centroids.reach[1] > self._centroids.reach[0]:
+            self._forget()
 
     def draw_order(self, rng: np.random.Generator) -> np.ndarray:
         """The blocks in random order."""
@@ -88,12 +114,7 @@ class BlockEngine(Engine):
         groups, blocks, pieces = cluster_groups(k, d), -(-rows.n // length), length // PIECE
         padded, many, unit = k + k % PADDING, len(groups) > 2, float(np.finfo(dtype).eps) / 2
         self._layout = Layout(rows.n, length, PIECE, (d + 8) * unit, 0.0)
-        self._in_place = rows.ids is None and rows.X.dtype == dtype and rows.X.flags.c_contiguous
-        shift = np.zeros(d, dtype) if rows.shift is None or not self._in_place else rows.shift.astype(dtype)
-        scale = rows.scales.astype(dtype) if self._in_place else np.ones(1, dtype)
-        weights = np.ones(1) if rows.weights is None else rows.weights
-        X = np.asarray(rows.X) if self._in_place else np.zeros((length, d), dtype)
-        self._table = Table(X, 0, shift, scale, weights, rows.heaviest)
+        self._make_table()
         vectors = np.full((padded, d), np.sqrt(np.finfo(np.float32).max) / (2 * d), dtype)
         self._centroids = Centroids(
             vectors,
@@ -112,6 +133,7 @@ class BlockEngine(Engine):
             far=np.zeros((blocks, pieces)),
             centroids=np.zeros((blocks, k, d), dtype),
             sizes=np.full((blocks, k), np.inf),
+            relaxed=np.ones((blocks, 2)),
             seen=np.zeros(blocks, np.int64),
         )
         width, crew = panel_width(dtype), threads()
@@ -136,6 +158,16 @@ class BlockEngine(Engine):
             np.zeros(pieces, np.int64),
             np.zeros(pieces, np.int64),
         )
+
+    def _make_table(self) -> None:
+        """The rows as the kernels read them, or room for a block of them."""
+        rows, dtype, d = self.rows, self.rows.dtype, self.rows.d
+        self._in_place = rows.ids is None and rows.X.dtype == dtype and rows.X.flags.c_contiguous
+        shift = np.zeros(d, dtype) if rows.shift is None or not self._in_place else rows.shift.astype(dtype)
+        scale = rows.scales.astype(dtype) if self._in_place else np.ones(1, dtype)
+        weights = np.ones(1) if rows.weights is None else rows.weights
+        X = np.asarray(rows.X) if self._in_place else np.zeros((self._layout.block, d), dtype)
+        self._table = Table(X, 0, shift, scale, weights, _relaxation(self.rule, rows.heaviest))
 
     def _assign(self) -> None:
         """First labels, sums and bounds from the centres."""
@@ -175,7 +207,7 @@ class BlockEngine(Engine):
     def _renew(self) -> None:
         """The centroids and all that is known of them, from the sums."""
         renew_sq_composites(self.state)
-        renew_all(self.state, self._table.heaviest, self._centroids)
+        renew_all(self.state, self._table.relaxation, self._centroids)
         self._centroids.clock[0] += 1
         self._centroids.stamps[:] = self._centroids.clock[0]
 
@@ -187,6 +219,7 @@ class BlockEngine(Engine):
         self._renew()
         self._bounds.centroids[:] = self._centroids.vectors[: len(self.state.sizes)]
         self._bounds.sizes[:] = self.state.sizes
+        self._bounds.relaxed[:] = self._table.relaxation[1:]
         self._allow_for(float(self._centroids.reach[1]))
 
     def _allow_for(self, longest: float) -> None:
@@ -199,6 +232,10 @@ class BlockEngine(Engine):
 
 _INFINITE = 1e30
 """The size of clusters whose factors are 1: those of given centres."""
+
+
+def _relaxation(rule: Rule, heaviest: float) -> Relaxation:
+    return Relaxation(heaviest, rule.p, rule.relaxation_per_size)
 
 
 def near_each_other(centres: np.ndarray, groups: np.ndarray) -> np.ndarray:

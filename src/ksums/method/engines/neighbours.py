@@ -73,6 +73,7 @@ class NeighbourEngine(CompiledEngine):
         *,
         length: int = _LENGTH,
         copy_rows: bool = True,
+        neighbours: Neighbours | None = None,  # lists of this state and rule, if they are known
     ) -> None:
         super().__init__(rows, state, rule, limits)
         k, members = len(state.sizes), -(-len(rows.active) // len(state.sizes))
@@ -82,14 +83,16 @@ class NeighbourEngine(CompiledEngine):
         self._finder = NeighbourLists(self.dtype)
         self._copy_rows, self._copy = copy_rows, None  # type: bool, Block | None
         self._positions = np.arange(len(rows.active))  # of the samples in the copy
+        self.neighbours: Neighbours | None
         self.use_lists(length)
+        self.neighbours = neighbours
 
     def use_lists(self, length: int) -> None:
         """See ``protocol.Engine``."""
         (k, d), width = self.state.composites.shape, self._width
         count = self._threads = threads()
         self._length, self._moved = list_length(length, k), 0
-        self.neighbours: Neighbours | None = None
+        self.neighbours = None
         self._work = ListWork(
             np.zeros((count, d, width), self.dtype),
             np.zeros((count, CLUSTERS, width), self.dtype),

@@ -41,6 +41,18 @@ class Engine(ABC):
         """Continue with lists of ``length`` nearest clusters, if the engine has lists."""
         raise TypeError(f"{type(self).__name__} compares with all clusters and has no lists.")
 
+    def bytes_of_bounds(self) -> int:
+        """Memory of what the engine has learnt of the rows and could use in a later visit; 0 if that is nothing."""
+        return 0
+
+    def let_go_of_rows(self) -> None:
+        """Keep nothing but bounds and labels until ``continue_with``."""
+        raise TypeError(f"{type(self).__name__} has no bounds.")
+
+    def continue_with(self, rows: Rows, state: ClusterState, rule: Rule) -> None:
+        """Go on with the same rows, read again, and the same labels, but other sums and another relaxation."""
+        raise TypeError(f"{type(self).__name__} has no bounds.")
+
     def lists(self) -> np.ndarray | None:
         """(k, L) The clusters that the samples of each cluster are offered to; None: all clusters."""
         return None

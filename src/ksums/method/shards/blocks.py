@@ -12,7 +12,8 @@ import numpy as np
 from ksums.method.data.centres import Centres
 from ksums.method.data.measures import ClusterMeasures
 from ksums.method.shards.frame import Frame, Moments
-from ksums.method.shards.steps import Order, Step
+from ksums.method.shards.orders import Order
+from ksums.method.shards.steps import Step
 from ksums.method.shards.sums import Sums
 
 
@@ -99,3 +100,7 @@ class Blocks(ABC):
     @abstractmethod
     def keep(self, stride: int) -> None:
         """Every ``stride``-th block keeps the moves of the last step, the others take them back; 0: all do."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what only further rounds would need."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from ksums.method.shards.blocks import Blocks
 from ksums.method.shards.frame import Frame
-from ksums.method.shards.steps import Order
+from ksums.method.shards.orders import Order
 from ksums.method.shards.sums import Sums, centroids_of, clusters_of
 from ksums.planning.plan import ShardPlan
 from ksums.rules.annealing import relaxed
@@ -38,6 +38,7 @@ class Done(NamedTuple):
     """What happened in a round."""
 
     moves: int
+    comparisons: int
     relaxation: float
     share: float  # of the blocks that kept their moves
 
@@ -71,7 +72,7 @@ class Course:
             now = objective_of(after, self.frame, self.plan)
         self.blocks.keep(stride)
         self.standing = Standing(at + 1, after, centroids, now)
-        return Done(step.moves, relaxation, 1.0 / stride if stride else 0.0)
+        return Done(step.moves, step.comparisons, relaxation, 1.0 / stride if stride else 0.0)
 
     def _ahead(self, centroids: np.ndarray, last: np.ndarray) -> np.ndarray:
         sizes = self.standing.sums.sizes / self.frame.units.weight

@@ -7,6 +7,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,12 +19,15 @@ from ksums.method.data.measures import ClusterMeasures
 from ksums.method.data.rows import Rows
 from ksums.method.shards.blocks import Blocks, Place
 from ksums.method.shards.frame import Frame, Moments, frame_of, moments_of
+from ksums.method.shards.kept import KeptEngines
 from ksums.method.shards.measures import added_measures, centres_in_data, measure_block
+from ksums.method.shards.orders import Order
 from ksums.method.shards.start import drawn, sample_counts
-from ksums.method.shards.steps import Order, Step, first_labels, make_pass, step, sums_of, taken_back
+from ksums.method.shards.steps import Step, first_labels, make_pass, sums_of, taken_back, with_lists
 from ksums.method.shards.sums import Sums, changes
 
 _Result = TypeVar("_Result")
+_Summand = TypeVar("_Summand", Sums, Step)
 
 
 class Reader:
@@ -68,7 +72,17 @@ class Reader:
 class LocalBlocks(Blocks):
     """All blocks of a source, in this process."""
 
-    def __init__(self, reader: Reader, cosine: bool, dtype: np.dtype[Any], k: int, folder: Path | None) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        cosine: bool,
+        dtype: np.dtype[Any],
+        k: int,
+        *,
+        folder: Path | None,  # for labels that are kept in files
+        room: float,  # for bounds
+    ) -> None:
+        self.kept = KeptEngines(room)
         self.reader, self.count, self.k, self.weighted = reader, len(reader.places), k, reader.weights is not None
         n = sum(place.length for place in reader.places)
         self._labels, self.before = _two_arrays(n, folder)
@@ -112,11 +126,7 @@ class LocalBlocks(Blocks):
         return self.reader.each(prepared)
 
     def _total(self, work: Callable[[int, Rows], Sums]) -> Sums:
-        total: Sums | None = None
-        for found in self._over_all(work):
-            total = found if total is None else total.plus(found)
-        assert total is not None
-        return total
+        return _added(self._over_all(work))
 
     # ------------------------------------------------------------------------------------ what a course asks
     def sample(self, count: int, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
@@ -150,19 +160,15 @@ class LocalBlocks(Blocks):
         return changes(rows, before, labels, self.k, self.frame.units)
 
     def step(self, order: Order) -> Step:
-        moves = 0
+        order = with_lists(order, self.frame.dtype)
         self.before[:] = self.labels
 
-        def work(number: int, rows: Rows) -> Sums:
-            nonlocal moves
-            before = np.array(self.before[self.span(number)])
-            after = make_pass(rows, before, order, number)
+        def work(number: int, rows: Rows) -> Step:
+            after, found = make_pass(rows, np.array(self.before[self.span(number)]), order, number, self.kept)
             self.labels[self.span(number)] = after
-            found = step(rows, before, after, order)
-            moves += found.moves
-            return found.changes
+            return found
 
-        return Step(self._total(work), moves)
+        return _added(self._over_all(work))
 
     def take_back(self, emptied: np.ndarray) -> Sums:
         def work(number: int, rows: Rows) -> Sums:
@@ -186,6 +192,13 @@ class LocalBlocks(Blocks):
         for number in range(self.count):
             if stride == 0 or number % stride:
                 self.labels[self.span(number)] = self.before[self.span(number)]
+
+    def close(self) -> None:
+        self.kept = KeptEngines(0.0)
+
+
+def _added(found: Iterator[_Summand]) -> _Summand:
+    return reduce(lambda total, more: total.plus(more), found)
 
 
 def _two_arrays(n: int, folder: Path | None) -> tuple[np.ndarray, np.ndarray]:

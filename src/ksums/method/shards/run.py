@@ -64,7 +64,7 @@ class ShardRun:
             standing, self.records = resumed
         self.course = Course(self.blocks, self.blocks.frame, self.plan, self.job.seed, standing)
         if resumed is None:
-            self._record("samples", 0, 1.0)
+            self._record("samples", 0, self.blocks.frame.n * self.k)
         try:
             while not self._is_over():
                 self._round()
@@ -110,11 +110,12 @@ class ShardRun:
 
         self.blocks.show = show
         done = self.course.round()
-        self._record("annealing" if done.relaxation > 1.0 else "pass", done.moves, done.relaxation)
+        stage = "annealing" if done.relaxation > 1.0 else "pass"
+        self._record(stage, done.moves, done.comparisons, done.relaxation)
 
-    def _record(self, stage: str, moves: int, relaxation: float) -> None:
+    def _record(self, stage: str, moves: int, comparisons: int, relaxation: float = 1.0) -> None:
         """Leave a record; then the checkpoint, and whoever listens."""
-        standing, frame, plan = self.course.standing, self.blocks.frame, self.plan
+        standing, frame = self.course.standing, self.blocks.frame
         state = clusters_of(standing.sums, frame.units)
         unit = 1.0 if frame.cosine else frame.scale**-2.0
         self.records.append(
@@ -125,7 +126,7 @@ class ShardRun:
                 distortion=objective_value("distortion", state) * unit,
                 pairwise=objective_value("pairwise", state) * unit,
                 moves=moves,
-                comparisons=frame.n * plan.k if plan.engine.name != "neighbors" else 0,
+                comparisons=comparisons,
                 relaxation=relaxation,
                 smallest=float(state.sizes.min()),
                 largest=float(state.sizes.max()),

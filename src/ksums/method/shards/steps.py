@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ksums.method.data.centres import Centres
 from ksums.method.data.rows import Rows
-from ksums.method.engines.protocol import make_engine
 from ksums.method.nearest.centres import nearest_centres
+from ksums.method.shards.kept import KeptEngines
+from ksums.method.shards.orders import Order
 from ksums.method.shards.sums import Sums, Units, changes
-from ksums.method.state.limits import no_limits
 from ksums.method.state.state import ClusterState
-from ksums.planning.plan import EnginePlan
-from ksums.rules.kinds import Rule
 
 _LEAST = 2.0
 """A cluster of less than two rows could not spare one."""
-
-
-class Order(NamedTuple):
-    """What all blocks are handed in a round."""
-
-    clusters: ClusterState  # of all rows, without labels; the composites may be ahead of the true ones
-    units: Units
-    rule: Rule
-    engine: EnginePlan
-    seed: tuple[int, ...]  # of the fit and the round
-    foreseen: bool = False  # whether a block supposes that all others do as it does
 
 
 class Step(NamedTuple):
     """What a block hands back."""
 
     changes: Sums
-    moves: int
+    moves: int = 0
+    comparisons: int = 0  # of a row with a cluster
+
+    def plus(self, other: Step) -> Step:
+        return Step(self.changes.plus(other.changes), self.moves + other.moves, self.comparisons + other.comparisons)
 
 
 def first_labels(rows: Rows, centres: Centres) -> np.ndarray:
@@ -52,21 +44,33 @@ def sums_of(rows: Rows, labels: np.ndarray, k: int, units: Units) -> Sums:
     return found
 
 
-def make_pass(rows: Rows, labels: np.ndarray, order: Order, block: int) -> np.ndarray:
+def with_lists(order: Order, dtype: np.dtype[Any]) -> Order:
+    """The order with the lists of nearest clusters, if its engine has some: they are the same for all blocks."""
+    if order.engine.name != "neighbors" or order.foreseen:
+        return order
+    from ksums.method.nearest.lists import NeighbourLists  # Numba is loaded by the first fit, not by the import
+
+    options = order.engine.options
+    lists = NeighbourLists(dtype).make(order.clusters, order.rule, options["length"])
+    return order._replace(engine=replace(order.engine, options={**options, "neighbours": lists}))
+
+
+def make_pass(rows: Rows, before: np.ndarray, order: Order, block: int, kept: KeptEngines) -> tuple[np.ndarray, Step]:
     """The labels after a pass over the rows of a block, in an order of its own; all other blocks stand still.
 
     If the order says so, they do as this one does instead: the clusters are as small as the share of the block in all
-    rows, and a move changes them by as much as if every block made it.
+    rows, and a move changes them by as much as if every block made it. ``kept`` has the engines of the last round.
     """
     clusters = order.clusters
     if order.foreseen:
         clusters = _scaled(clusters, rows.n_active / float(clusters.counts.sum()))
-    state = ClusterState(labels.copy(), *(sums.copy() for sums in clusters[1:]))
-    limits = no_limits(len(state.sizes))
-    engine = make_engine(order.engine.name, rows, state, order.rule, limits, **order.engine.options)
+    state = ClusterState(before.copy(), *(sums.copy() for sums in clusters[1:]))
+    engine = kept.take(block, rows, state, order)
     for _ in engine.visit(engine.draw_order(np.random.default_rng((*order.seed, block)))):
         pass
-    return state.labels
+    kept.give_back(block, engine)
+    changed = changes(rows, before, state.labels, len(clusters.counts), order.units)
+    return state.labels, Step(changed, int(np.count_nonzero(before != state.labels)), engine.comparisons)
 
 
 def _scaled(clusters: ClusterState, share: float) -> ClusterState:
@@ -76,12 +80,6 @@ def _scaled(clusters: ClusterState, share: float) -> ClusterState:
     return ClusterState(
         clusters.labels, composites * scale[:, None], sizes * scale, counts, norm_sums * scale, squares * scale**2
     )
-
-
-def step(rows: Rows, before: np.ndarray, after: np.ndarray, order: Order) -> Step:
-    """What a block hands back after a pass."""
-    moved = changes(rows, before, after, len(order.clusters.counts), order.units)
-    return Step(moved, int(np.count_nonzero(before != after)))
 
 
 def taken_back(before: np.ndarray, after: np.ndarray, emptied: np.ndarray) -> np.ndarray:

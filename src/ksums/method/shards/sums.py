@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.method.data.norms import sq_norms
+from ksums.method.data.norms import exact_sq_norms, sq_norms
 from ksums.method.data.rows import Rows
 from ksums.method.state.state import ClusterState
 
@@ -55,9 +55,9 @@ class Sums(NamedTuple):
 
         first, factors = 0, np.array(units)
         for part in rows.blocks_of(ids):
-            clusters = own[first : first + len(part)]
-            weights, squares = sign * rows.weights_of(part), rows.sq_norms[part]
-            add_whole(rows.read(part), squares, clusters, weights, factors, self.composites, self.sizes, self.norm_sums)
+            clusters, block, weights = own[first : first + len(part)], rows.read(part), sign * rows.weights_of(part)
+            squares = exact_sq_norms(block) if rows.known_sq_norms is None else rows.known_sq_norms[part]
+            add_whole(block, squares, clusters, weights, factors, self.composites, self.sizes, self.norm_sums)
             first += len(part)
         self.counts[:] += sign * np.bincount(own, minlength=len(self.counts))
 

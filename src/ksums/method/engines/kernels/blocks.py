@@ -14,7 +14,7 @@ import numpy as np
 
 from ksums.compute.jit import helper, helper_once, kernel
 from ksums.compute.sharing import PIECE, close, finish_piece, is_closed, next_piece, open_round, pause, wait_for_round
-from ksums.method.engines.kernels.bounds import TIGHT, rounded_down, spend
+from ksums.method.engines.kernels.bounds import TIGHT, join_factor, rounded_down, spend
 from ksums.method.engines.kernels.tables import (
     compare,
     exact_sq_distance,
@@ -23,6 +23,7 @@ from ksums.method.engines.kernels.tables import (
     terms_of_distance,
     weight_of,
 )
+from ksums.rules.compiled import exponent_for, power
 from ksums.rules.kinds import ROUNDING
 
 _ROUNDING = ROUNDING[np.dtype(np.float64)]
@@ -123,21 +124,23 @@ def _nearest_other(table, at, state, centroids):
 def _better_cluster(i, goal, look_at_all, table, state):
     """The cluster that row i should move to in the present state, or −1. All in float64."""
     at, w, weight = i - table.first, np.int64(state.labels[i]), weight_of(table, i)
-    n = state.sizes[w]
+    n, relaxation = state.sizes[w], table.relaxation
     if state.counts[w] <= 1 or not n - weight > 0.0:
         return np.int64(-1)
-    stay = n / (n - weight) * exact_sq_distance(table, at, state.composites, w, 1.0 / n)
+    stay = power(n / (n - weight), exponent_for(relaxation, relaxation.p, n))
+    stay *= exact_sq_distance(table, at, state.composites, w, 1.0 / n)
     stay -= _ROUNDING * terms_of_distance(table, at, state.composites, w, 1.0 / n)
     if goal >= 0:
         n = state.sizes[goal]
-        if n / (n + weight) * exact_sq_distance(table, at, state.composites, goal, 1.0 / n) < stay:
+        cost = join_factor(n, weight, relaxation) * exact_sq_distance(table, at, state.composites, goal, 1.0 / n)
+        if cost < stay:
             return goal
     found = np.int64(-1)
     if look_at_all:
         for v in range(len(state.sizes)):
             if v != w:
                 n = state.sizes[v]
-                cost = n / (n + weight) * exact_sq_distance(table, at, state.composites, v, 1.0 / n)
+                cost = join_factor(n, weight, relaxation) * exact_sq_distance(table, at, state.composites, v, 1.0 / n)
                 if cost < stay:
                     stay, found = cost, np.int64(v)
     return found
@@ -150,7 +153,7 @@ def _look_at_piece(thread, b, piece, table, layout, state, centroids, bounds, wo
     stop = min(first + layout.piece, layout.n)
     due, limits, count = work.due[thread], work.limits[thread], 0
     for r in range(k):
-        limits[r] = np.inf if state.sizes[r] < TIGHT * table.heaviest else bounds.spent[b, r]
+        limits[r] = np.inf if state.sizes[r] < TIGHT * table.relaxation.heaviest else bounds.spent[b, r]
     for i in range(first, stop):
         due[count] = i - table.first
         count += bounds.slack[i] <= limits[state.labels[i]]
@@ -231,7 +234,7 @@ def _make_moves(pieces, table, layout, state, centroids, bounds, proposals, resu
                 result[0] += 1
     for r in range(len(state.sizes)):
         if centroids.stamps[r] > centroids.clock[0]:
-            renew(r, state, table.heaviest, centroids)
+            renew(r, state, table.relaxation, centroids)
     centroids.clock[0] += 1
 
 
@@ -259,7 +262,7 @@ def pass_over_blocks(
             if turn == len(order):
                 close(board)
                 break
-            spend(order[turn], centroids, state, table.heaviest, bounds, drift)
+            spend(order[turn], centroids, state, table.relaxation, bounds, drift)
             open_round(turn + 1, pieces, threads, board)
             is_open = True
         ticket = next_piece(thread, threads, pieces, board)

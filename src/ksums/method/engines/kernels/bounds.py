@@ -1,7 +1,7 @@
 """Bounds that tell which rows of a block cannot gain by a move, so that they need not be looked at.
 
-Let W be the largest weight of a row (1 without weights), a_v² = n_v/(n_v + W) and b_w² = n_w/(n_w − W). A row x of
-cluster w cannot gain while
+Let W be the largest weight of a row (1 without weights), a_v² = (n_v/(n_v + W))^p and b_w² = (n_w/(n_w − W))^p with the
+relaxation p of the cluster (1 but for annealing). A row x of cluster w cannot gain while
 
     slack  =  min over v ≠ w of a_v |x − C_v|  −  b_w |x − C_w|  >  0
 
@@ -21,9 +21,10 @@ prepared row, which is exact by definition.
 
 * |C_r − c_r| ≤ u |C_r|. The distances that are computed are those to c_r, and so are the δ_r; the latter add up from
   visit to visit, so the error of rounding enters once for each of the two clusters of a slack, whatever the number of
-  visits: at most (a_v + b_w) u |C| ≤ 2.74 u |C|, as a_v < 1, and b_w² ≤ 3 where n_w ≥ 1.5 W. ``margin`` is 6 u R with R
-  the length of the longest centroid when it was set. It holds as long as |C| ≤ 2 R; if a centroid becomes longer, the
-  engine forgets all bounds.
+  visits: at most (a_v + b_w) u |C| ≤ 2.74 u |C|, as a_v < 1, and b_w² ≤ 3 where n_w ≥ 1.5 W. (With p > 1 it is less:
+  a cluster is relaxed by at most n/(8 W), and (n/(n − W))^(n/(8 W)) ≤ 8/7 where that exceeds 1.) ``margin`` is 6 u R
+  with R the length of the longest centroid when it was set. It holds as long as |C| ≤ 2 R; if a centroid becomes
+  longer, the engine forgets all bounds.
 * A computed squared distance is a chain of d fused multiply-adds of differences, all terms positive, so its relative
   error is at most (d + 2) u (1 + d u), its root's half of that, plus a few u for factor, product and root. ``rel`` is
   (d + 8) u, twice what is needed.
@@ -40,6 +41,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ksums.compute.jit import helper, helper_reordering
+from ksums.rules.compiled import exponent_for, power
 
 TIGHT = 1.5
 """In a cluster smaller than this many of the heaviest rows, every row is looked at: b_w has no useful bound there."""
@@ -58,7 +60,16 @@ class Bounds(NamedTuple):
     far: np.ndarray  # (blocks, pieces)  at least the largest bound that a row of the piece has
     centroids: np.ndarray  # (blocks, k, d)  of the block's last visit
     sizes: np.ndarray  # (blocks, k)     of the block's last visit
+    relaxed: np.ndarray  # (blocks, 2)  p and relaxation_per_size of the block's last visit
     seen: np.ndarray  # (blocks,)  the clock at the block's last visit
+
+
+class Relaxation(NamedTuple):
+    """The numbers behind the factors a and b (see ``rules/kinds.py``)."""
+
+    heaviest: float  # W
+    p: float
+    relaxation_per_size: float
 
 
 class Drift(NamedTuple):
@@ -75,15 +86,15 @@ def rounded_down(value):
 
 
 @helper
-def join_factor(n, heaviest):
-    """a²."""
-    return n / (n + heaviest)
+def join_factor(n, weight, relaxation):
+    """(n/(n + w))^p: a² if w is the largest weight."""
+    return power(n / (n + weight), exponent_for(relaxation, relaxation.p, n))
 
 
 @helper
-def stay_factor(n, heaviest):
-    """b², as far as it is used: rows of tight clusters are always looked at."""
-    return n / max(n - heaviest, (TIGHT - 1.0) * heaviest)
+def stay_factor(n, weight, relaxation):
+    """(n/(n − w))^p: b² if w is the largest weight, as far as it is used; all rows of tight clusters are looked at."""
+    return power(n / max(n - weight, (TIGHT - 1.0) * weight), exponent_for(relaxation, relaxation.p, n))
 
 
 @helper_reordering
@@ -100,7 +111,7 @@ def spend(
     b,  # IN     block
     centroids,  # IN
     state,  # IN
-    heaviest,  # IN
+    relaxation,  # IN
     bounds,  # INOUT
     drift,  # OUT
 ):
@@ -117,7 +128,10 @@ def spend(
     bounds.seen[b] = centroids.clock[0]
     if not any_changed:
         return
-    far = 0.0
+    far, heaviest = 0.0, relaxation.heaviest
+    earlier = Relaxation(heaviest, bounds.relaxed[b, 0], bounds.relaxed[b, 1])
+    bounds.relaxed[b, 0] = relaxation.p
+    bounds.relaxed[b, 1] = relaxation.relaxation_per_size
     for piece in range(bounds.far.shape[1]):
         far = max(far, bounds.far[b, piece])
     most, runner_up, at_most = 0.0, 0.0, -1
@@ -125,7 +139,8 @@ def spend(
     for r in range(k):
         lost = 0.0
         if drift.changed[r]:
-            now, then = join_factor(state.sizes[r], heaviest), join_factor(sizes[r], heaviest)
+            now = join_factor(state.sizes[r], heaviest, relaxation)
+            then = join_factor(sizes[r], heaviest, earlier)
             lost = drift.moved[r] + max(0.0, 1.0 - np.sqrt(now / then)) * far
         while r >= bounds.groups[g + 1]:
             bounds.sunk[b, g] += most_of_group
@@ -139,7 +154,8 @@ def spend(
     for r in range(k):
         own = 0.0
         if drift.changed[r]:
-            now, then = stay_factor(state.sizes[r], heaviest), stay_factor(sizes[r], heaviest)
+            now = stay_factor(state.sizes[r], heaviest, relaxation)
+            then = stay_factor(sizes[r], heaviest, earlier)
             own = np.sqrt(now) * drift.moved[r] + max(0.0, np.sqrt(now / then) - 1.0) * far
             sizes[r] = state.sizes[r]
             for t in range(before.shape[1]):

@@ -10,7 +10,7 @@ from ksums.compute.jit import helper, helper_inlined, helper_reordering, kernel
 from ksums.compute.panels import pack_panel
 from ksums.compute.two_nearest import two_nearest
 from ksums.compute.vectors import VECTORS
-from ksums.method.engines.kernels.bounds import join_factor, stay_factor
+from ksums.method.engines.kernels.bounds import Relaxation, join_factor, stay_factor
 
 
 class Table(NamedTuple):
@@ -21,7 +21,7 @@ class Table(NamedTuple):
     shift: np.ndarray  # (d,)
     scale: np.ndarray  # (1,)
     weights: np.ndarray  # (n,)  float64; (1,): all weights are 1
-    heaviest: float
+    relaxation: Relaxation
 
 
 class Layout(NamedTuple):
@@ -113,7 +113,7 @@ def terms_of_distance(table, at, composites, r, inverse):
 
 
 @helper
-def renew(r, state, heaviest, centroids):
+def renew(r, state, relaxation, centroids):
     """Rounded centroid and factors of cluster r from its sums."""
     n = state.sizes[r]
     inverse, squares = 1.0 / n, 0.0
@@ -121,14 +121,14 @@ def renew(r, state, heaviest, centroids):
         value = state.composites[r, t] * inverse
         centroids.vectors[r, t] = value
         squares += value * value
-    join = join_factor(n, heaviest)
+    join = join_factor(n, relaxation.heaviest, relaxation)
     centroids.join[r] = join
-    centroids.stay_over_join[r] = stay_factor(n, heaviest) / join
+    centroids.stay_over_join[r] = stay_factor(n, relaxation.heaviest, relaxation) / join
     centroids.reach[1] = max(centroids.reach[1], np.sqrt(squares))
 
 
 @kernel
-def renew_all(state, heaviest, centroids):
+def renew_all(state, relaxation, centroids):
     """The clusters as they are compared with rows, from their sums."""
     for r in range(len(state.sizes)):
-        renew(r, state, heaviest, centroids)
+        renew(r, state, relaxation, centroids)
