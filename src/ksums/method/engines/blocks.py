@@ -147,7 +147,6 @@ class BlockEngine(Engine):
             which=np.empty(room, np.int32),
             stay=np.empty(room),
             lowest=np.empty(room),
-            goal=np.empty(room, np.int32),
             limits=np.empty((crew, k)),
             panels=np.empty((crew, d, width), dtype),
         )

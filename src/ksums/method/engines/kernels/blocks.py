@@ -54,7 +54,6 @@ def _compare_with_all(thread, count, table, state, centroids, layout, work):
         work.stay[thread, j] = np.sqrt(stay_squares) * (1.0 + layout.rel) if own else np.inf
         nearest_other = np.float64(second[j]) if own else np.float64(best[j])
         work.lowest[thread, j] = np.sqrt(nearest_other) * (1.0 - layout.rel) - layout.margin
-        work.goal[thread, j] = -1 if own else which[j]
     return count * len(state.sizes)
 
 
@@ -63,7 +62,7 @@ def _compare_with_groups(thread, count, b, table, state, centroids, layout, boun
     """Bounds of the due rows, group by group; only groups that the row's own distance does not exclude are compared."""
     due, some, index = work.due[thread], work.some[thread], work.index[thread]
     best, second, which = work.best[thread], work.second[thread], work.which[thread]
-    stay, lowest, goal = work.stay[thread], work.lowest[thread], work.goal[thread]
+    stay, lowest = work.stay[thread], work.lowest[thread]
     compared, far = count, 0.0
     for j in range(count):
         w = state.labels[due[j] + table.first]
@@ -71,7 +70,6 @@ def _compare_with_groups(thread, count, b, table, state, centroids, layout, boun
         squares = factor * sq_distance_to_centre(table, due[j], centroids.vectors, w)
         stay[j] = np.sqrt(squares) * (1.0 + layout.rel)
         lowest[j] = np.inf
-        goal[j] = -1
     for g in range(len(bounds.groups) - 1):
         first, stop = bounds.groups[g], bounds.groups[g + 1]
         stop_padded = stop + (stop - first) % 2  # only the last group can be odd, and it has padding behind it
@@ -83,9 +81,8 @@ def _compare_with_groups(thread, count, b, table, state, centroids, layout, boun
             index[compared_rows] = j
             if lower <= stay[j]:
                 compared_rows += 1
-            elif lower < lowest[j]:
-                lowest[j] = lower
-                goal[j] = -1
+            else:
+                lowest[j] = min(lowest[j], lower)
         if compared_rows == 0:
             continue
         compared += compared_rows * (stop - first)
@@ -102,15 +99,16 @@ def _compare_with_groups(thread, count, b, table, state, centroids, layout, boun
             value = min(np.sqrt(nearest_other) * (1.0 - layout.rel) - layout.margin, 1e30)
             far = max(far, value)
             bounds.low[i // layout.piece, g, i % layout.piece] = rounded_down(value + bounds.sunk[b, g])
-            if value < lowest[j]:
-                lowest[j] = value
-                goal[j] = -1 if own else which[q]
+            lowest[j] = min(lowest[j], value)
     return compared, far
 
 
 @helper
 def _nearest_other(table, at, state, centroids):
-    """The cluster of least join cost, the row's own aside."""
+    """The cluster of least join cost, the row's own aside.
+
+    It is found in this way for every proposal, so that ties are broken alike whatever the bounds were.
+    """
     w, found, least = state.labels[at + table.first], np.int64(-1), np.inf
     for v in range(len(state.sizes)):
         if v != w:
@@ -175,11 +173,11 @@ def _look_at_piece(thread, b, piece, table, layout, state, centroids, bounds, wo
                 bounds.slack[i] = rounded_down(left + bounds.spent[b, state.labels[i]])
                 continue
             bounds.slack[i] = -np.inf
-            goal = np.int64(work.goal[thread, j])
-            if len(table.weights) > 1:  # the bounds are those of the heaviest row
-                goal = _better_cluster(i, np.int64(-1), True, table, state) if table.weights[i] > 0.0 else np.int64(-1)
-            elif goal < 0:
+            goal = np.int64(-1)
+            if len(table.weights) == 1:
                 goal = _nearest_other(table, due[j], state, centroids)
+            elif table.weights[i] > 0.0:  # the bounds are those of the heaviest row
+                goal = _better_cluster(i, np.int64(-1), True, table, state)
             if goal >= 0:
                 proposals.rows[piece, proposed] = i
                 proposals.goals[piece, proposed] = goal

@@ -56,7 +56,6 @@ class Work(NamedTuple):
     which: np.ndarray  # (threads, room)
     stay: np.ndarray  # (threads, room)  upper bound of b_w |x − C_w|
     lowest: np.ndarray  # (threads, room)  lower bound of a_v |x − C_v|
-    goal: np.ndarray  # (threads, room)  the cluster of the least of them; −1: the second nearest of its group
     limits: np.ndarray  # (threads, k)  rows of a cluster with no more slack than this are due
     panels: np.ndarray  # (threads, d, width)
 
