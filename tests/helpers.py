@@ -1,10 +1,18 @@
 """Helpers for several test files: engines on given labels, passes in a given order, and commands."""
 
+import contextlib
+import hashlib
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
+import numpy as np
+import pytest
+
+from ksums.cli import main
 from ksums.compute.threads import use_threads
 from ksums.method.data.rows import prepare
 from ksums.method.engines.exact import ExactEngine
@@ -82,3 +90,23 @@ def start_ksums(*arguments, **more):
         env=environment,
         **more,
     )
+
+
+def digest(labels):
+    """Return a name for labels."""
+    return hashlib.sha256(np.ascontiguousarray(labels, np.int32).tobytes()).hexdigest()
+
+
+def run_ksums(folder, *arguments, stdin=""):
+    """Run a command in this process, as a new one is slow; return exit code, standard output and standard error."""
+    output, errors = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(errors),
+        mock.patch.object(sys, "argv", ["ksums", *map(str, arguments)]),
+        mock.patch.object(sys, "stdin", io.StringIO(stdin)),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main()
+    return ended.value.code or 0, output.getvalue(), errors.getvalue()

@@ -1,7 +1,6 @@
 """Commands as a new user types them, correct and wrong ones."""
 
 import contextlib
-import io
 import json
 import os
 import re
@@ -13,12 +12,11 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from helpers import start_ksums
+from helpers import run_ksums, start_ksums
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import ksums
-from ksums.cli import main
 from ksums.io import read_rows
 
 
@@ -33,21 +31,6 @@ def folder(tmp_path, blobs):
     (tmp_path / "cut.npy").write_bytes((tmp_path / "rows.npy").read_bytes()[:-100])
     (tmp_path / "words.csv").write_text("a,b\n1,2\n3,high\n")
     return tmp_path
-
-
-def run_ksums(folder, *arguments, stdin=""):
-    """Run a command in this process, as a new one is slow; return exit code, standard output and standard error."""
-    output, errors = io.StringIO(), io.StringIO()
-    with (
-        contextlib.chdir(folder),
-        contextlib.redirect_stdout(output),
-        contextlib.redirect_stderr(errors),
-        mock.patch.object(sys, "argv", ["ksums", *map(str, arguments)]),
-        mock.patch.object(sys, "stdin", io.StringIO(stdin)),
-        pytest.raises(SystemExit) as ended,
-    ):
-        main()
-    return ended.value.code or 0, output.getvalue(), errors.getvalue()
 
 
 def test_fit_writes_the_requested_files(folder, blobs):

@@ -1,13 +1,14 @@
 """Dask: the labels of one machine, on any number of workers, also when workers are killed."""
 
-import hashlib
 import os
+import pickle
 import signal
 import threading
 import time
 
 import numpy as np
 import pytest
+from helpers import digest, run_ksums
 from sklearn.datasets import make_blobs
 
 distributed = pytest.importorskip("distributed")
@@ -16,14 +17,12 @@ pytest.importorskip("dask.array")
 
 import ksums  # noqa: E402
 from ksums.dask import KSums  # noqa: E402
-from ksums.dask.blocks import _divided  # noqa: E402
+from ksums.dask.blocks import DaskBlocks, _divided  # noqa: E402
+from ksums.dask.compat import memory_of_workers  # noqa: E402
+from ksums.io import open_source, write_vecs  # noqa: E402
 from ksums.planning import shards as planning  # noqa: E402
 
 LENGTHS = (700, 0, 300, 1500, 11, 489)
-
-
-def digest(labels):
-    return hashlib.sha256(np.ascontiguousarray(labels, np.int32).tobytes()).hexdigest()
 
 
 @pytest.fixture(autouse=True)
@@ -97,6 +96,40 @@ def test_data_frames_and_unknown_chunks(client, rows):
     assert digest(model.predict(X).compute()) == digest(ksums.KSums.predict(model, frame))
 
 
+def test_files_are_read_by_the_workers(client, rows, tmp_path):
+    for at, part in enumerate(in_parts(rows)):
+        np.save(tmp_path / f"{at}.npy", part)
+    expected = one_machine(rows)
+    model = KSums(12, random_state=3).fit(str(tmp_path / "*.npy"))
+    assert digest(model.labels_.compute()) == digest(expected.labels_)
+    assert model.labels_.chunks == (LENGTHS,)
+    assert digest(model.predict(tmp_path).compute()) == digest(expected.predict(rows))
+    write_vecs(tmp_path / "0.fvecs", rows)
+    assert len(pickle.dumps(open_source(tmp_path / "0.fvecs").parts)) < 1000
+    model = KSums(12, random_state=3).fit(tmp_path / "0.fvecs")
+    assert digest(model.labels_.compute()) == digest(ksums.KSums(12, random_state=3).fit([rows]).labels_)
+    (tmp_path / "0.fvecs").unlink()
+    weights = np.arange(1.0, 1 + len(rows))
+    model = KSums(12, random_state=3).fit(tmp_path, sample_weight=weights)
+    expected = ksums.KSums(12, random_state=3).fit(in_parts(rows), sample_weight=weights)
+    assert digest(model.labels_.compute()) == digest(expected.labels_)
+
+
+def test_rows_that_workers_cannot_hold_are_refused_before_they_are_read(client, rows, monkeypatch):
+    monkeypatch.setattr("ksums.dask.estimator.memory_of_workers", lambda client: 1e5)
+    X = lazy(rows).map_blocks(lambda block: 1 / 0, dtype=np.float32)  # would fail if it were computed
+    with pytest.raises(MemoryError, match=r"X takes 9.6e-05 GB, .* or pass the names of files"):
+        KSums(12).fit(X)
+    assert memory_of_workers(client) > 1e8
+
+
+def test_partitions_of_different_widths_are_refused(client, rows):
+    parts = [dask.delayed(rows), dask.delayed(rows[:, :5])]
+    X = dask.array.concatenate([dask.array.from_delayed(part, (3000, 8), np.float32) for part in parts])
+    with pytest.raises(ValueError, match="all partitions must have 8 columns, like the first; got 5"):
+        KSums(12).fit(X)
+
+
 def test_weights(client, rows, rng):
     weights = rng.uniform(0.5, 2.0, len(rows))
     model = KSums(12, random_state=3).fit(lazy(rows), sample_weight=weights)
@@ -119,7 +152,7 @@ def test_clusters_that_would_be_empty(client):
 
 
 def test_bad_input_is_refused(client, rows):
-    with pytest.raises(TypeError, match="X must be a Dask array or data frame; got ndarray"):
+    with pytest.raises(TypeError, match="X must be a Dask array or data frame, or names of files; got ndarray"):
         KSums(12).fit(rows)
     with pytest.raises(ValueError, match="size_max is not offered for data in parts"):
         KSums(12, size_max=500).fit(lazy(rows))
@@ -154,29 +187,65 @@ def test_groups_hold_about_equally_many_rows():
     assert _divided([0, 1, 2], [100, 1, 1], 3) == [[0], [1, 2]]
 
 
-@pytest.mark.parametrize("after", [1, 4])
-def test_a_worker_is_killed(after, rows):
-    """A worker process dies in the middle of a round; the rounds since its data was read are repeated."""
-    expected = one_machine(rows)
+@pytest.mark.parametrize("workers", [1, 5])
+def test_the_number_of_workers_changes_nothing(workers, rows):
+    with (
+        distributed.LocalCluster(
+            n_workers=workers, processes=False, threads_per_worker=1, dashboard_address=":0"
+        ) as own,
+        distributed.Client(own) as client,
+    ):
+        model = KSums(12, random_state=3).fit(lazy(rows), client=client)
+        assert digest(model.labels_.compute()) == digest(one_machine(rows).labels_)
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """A cluster whose workers can be killed; each is started again."""
     with (
         distributed.LocalCluster(n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
+        distributed.Client(cluster, set_as_default=False) as client,
     ):
-        client.run(_small_samples)
-        victim = sorted(client.run(os.getpid).values())[0]
-
-        def kill(record):
-            if record.index == after:
-                threading.Thread(target=lambda: (time.sleep(0.05), os.kill(victim, signal.SIGKILL))).start()
-
-        model = KSums(12, random_state=3, callbacks=[kill]).fit(lazy(rows), client=client)
-        assert victim not in client.run(os.getpid).values()
-        assert digest(model.labels_.compute()) == digest(expected.labels_)
+        yield client
 
 
-def _small_samples():
-    """Workers do not plan; this only loads the package there, before anything is killed."""
-    import ksums.dask  # noqa: F401
+def kill_one(client):
+    """Kill a worker a moment from now, in the middle of what is begun next."""
+    victim = sorted(client.run(os.getpid).values())[0]
+    threading.Thread(target=lambda: (time.sleep(0.02), os.kill(victim, signal.SIGKILL))).start()
+    return victim
+
+
+@pytest.mark.parametrize(("phase", "call"), [("sample", 1), ("assign", 1), ("step", 1), ("step", 4), ("measure", 1)])
+def test_a_worker_is_killed(phase, call, processes, rows, monkeypatch):
+    """A worker process dies in each phase of a fit; what it held is made again."""
+    original, victims, calls = getattr(DaskBlocks, phase), [], []
+
+    def deadly(self, *arguments):
+        calls.append(1)
+        if len(calls) == call:
+            victims.append(kill_one(processes))
+        return original(self, *arguments)
+
+    monkeypatch.setattr(DaskBlocks, phase, deadly)
+    model = KSums(12, random_state=3).fit(lazy(rows), client=processes)
+    assert digest(processes.compute(model.labels_).result()) == digest(one_machine(rows).labels_)
+    assert victims[0] not in processes.run(os.getpid).values()
+
+
+def test_the_command_line_uses_a_cluster(processes, rows, tmp_path):
+    (tmp_path / "in").mkdir()
+    for at, part in enumerate(in_parts(rows)):
+        np.save(tmp_path / "in" / f"{at}.npy", part)
+    expected = ksums.KSums(4, random_state=0).fit(str(tmp_path / "in"))
+    address = processes.scheduler.address
+    code, _, errors = run_ksums(tmp_path, "fit", "in/*.npy", "-k", 4, "--dask", address, "--labels", "out")
+    assert code == 0, errors
+    found = [np.load(tmp_path / "out" / f"{at}.npy") for at in range(len(LENGTHS))]
+    assert digest(np.concatenate(found)) == digest(expected.labels_)
+    code, _, errors = run_ksums(tmp_path, "fit", "in/*.npy", "-k", 4, "--dask", address, "--max-memory", "1GB")
+    assert code != 0
+    assert "--max-memory is not offered with --dask" in errors
 
 
 def test_a_model_is_saved_as_one_of_a_single_machine(client, rows, tmp_path):

@@ -10,6 +10,7 @@ from scipy import sparse
 from ksums.checking.data import LARGEST
 from ksums.checking.parameters import is_int, one_of
 from ksums.compute.arrays import Matrix, arithmetic_of
+from ksums.planning.effort import is_timed
 from ksums.planning.starts import INIT_NAMES
 
 
@@ -34,14 +35,19 @@ def check_dense(estimator: Any, X: Matrix) -> None:
         )
 
 
-def check_parts_only(estimator: Any) -> None:
-    """Refuse parameters that a fit of a single array would ignore."""
-    for parameter in ("max_memory", "checkpoint"):
-        if getattr(estimator, parameter) is not None:
-            raise ValueError(
-                f"{type(estimator).__name__}: {parameter} is for data in parts; pass fit([X]) to cut an array into "
-                f"blocks, or leave {parameter}=None."
-            )
+def check_one_array(estimator: Any) -> None:
+    """Refuse what makes no sense for a fit of a single array."""
+    name = type(estimator).__name__
+    if estimator.max_memory is not None:
+        raise ValueError(
+            f"{name}: max_memory is for data in parts; pass fit([X]) to cut an array into blocks, or leave "
+            "max_memory=None."
+        )
+    if estimator.checkpoint is not None and (is_timed(estimator.effort) or estimator.time_budget is not None):
+        raise ValueError(
+            f"{name}: checkpoint requires work that does not depend on the clock; use a level of effort ('low', "
+            "'default', 'high') and time_budget=None."
+        )
 
 
 def check_sizes(estimator: Any, total: float, weights: np.ndarray | None, k: int) -> None:

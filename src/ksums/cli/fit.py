@@ -46,8 +46,12 @@ def fit(
     max_memory: Annotated[
         str | None, typer.Option(help="Memory to use, such as 2GB; rows that do not fit are read again and again.")
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(help="Address of a Dask scheduler whose workers read the files, such as tcp://host:8786."),
+    ] = None,
     checkpoint: Annotated[
-        str | None, typer.Option(help="File to go on from after an interruption; written after each round.")
+        str | None, typer.Option(help="File to go on from if the fit is interrupted or killed (method ksums only).")
     ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="Write the labels: .npy, .csv or .parquet; a new folder for several files.")
@@ -71,12 +75,14 @@ def fit(
       cat rows.csv | ksums fit - -k 5 --labels labels.csv
 
       ksums fit 'vectors/*.parquet' -k 1000 --max-memory 2GB --checkpoint run.ckpt --labels labels
+
+    With --dask the workers read the files; they must see them under the same names.
     """
     from sklearn.pipeline import make_pipeline
 
     from ksums import save
 
-    if is_in_parts(data, max_memory, checkpoint):
+    if is_in_parts(data, max_memory, dask):
         refuse_options({"--scale": scale, "--weights": weights, "--report": report, "--header": header})
         options = {"effort": effort, "objective": objective, "n_init": n_init, "size_min": size_min}
         options |= {"size_max": size_max, "max_memory": max_memory, "checkpoint": checkpoint}
@@ -84,7 +90,7 @@ def fit(
         if method != "ksums":
             raise ValueError(f"--method {method} reads a single file; several files are for --method ksums.")
         paths = {"--labels": labels, "--model": model, "--history": history}
-        fit_parts(estimator, opened(data, columns), paths, as_json=as_json, quiet=quiet)
+        fit_parts(estimator, opened(data, columns), paths, dask=dask, as_json=as_json, quiet=quiet)
         return
     outputs = {"--labels": labels, "--model": model, "--history": history, "--report": report}
     suffixes = {"--labels": LABELS, "--history": TABLES, "--report": PAGES}
@@ -95,6 +101,7 @@ def fit(
         "n_init": n_init,
         "size_min": size_min,
         "size_max": size_max,
+        "checkpoint": checkpoint,
     }
     estimator = _estimator(method, n_clusters, metric, seed, threads, options)
     silent = quiet or as_json

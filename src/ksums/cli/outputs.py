@@ -82,7 +82,7 @@ def write_records(path: Path, records: Iterable[Any]) -> None:
 
 
 def write_table(path: Path, columns: Mapping[str, Any]) -> None:
-    """Write columns as .csv or .parquet."""
+    """Write columns as .csv, .parquet, .arrow or .feather."""
     if path.suffix == ".csv":
         with atomic_write(path, "w") as file:
             writer = csv.writer(file, lineterminator="\n")
@@ -90,7 +90,12 @@ def write_table(path: Path, columns: Mapping[str, Any]) -> None:
             writer.writerows(zip(*columns.values(), strict=True))
         return
     import pyarrow
-    from pyarrow import parquet
+    from pyarrow import ipc, parquet
 
+    table = pyarrow.table(dict(columns))
     with atomic_write(path) as file:
-        parquet.write_table(pyarrow.table(dict(columns)), file)
+        if path.suffix == ".parquet":
+            parquet.write_table(table, file)
+        else:
+            with ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table)

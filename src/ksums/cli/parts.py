@@ -21,8 +21,12 @@ from ksums.cli.outputs import TABLES, check_outputs, write_labels, write_records
 from ksums.estimators.sharded import predicted_parts
 from ksums.io import Source, open_source
 
-_AS_TABLES = (".parquet", ".arrow", ".feather")
-"""Labels of files with these suffixes are written as parquet, those of all others as .npy."""
+_SUFFIXES = {".parquet": ".parquet", ".arrow": ".arrow", ".feather": ".feather", ".csv": ".csv", ".tsv": ".csv"}
+"""The suffix of the labels of a file with this suffix; those of all others are .npy files."""
+
+
+_WAIT = 10
+"""Seconds to wait for a scheduler."""
 
 
 def is_in_parts(data: str, *limits: Any) -> bool:
@@ -35,7 +39,7 @@ def refuse_options(given: Mapping[str, Any]) -> None:
     """Refuse options that are not offered for several files."""
     for option, value in given.items():
         if value not in (None, False):
-            raise ValueError(f"{option} is not offered for several files, --max-memory and --checkpoint.")
+            raise ValueError(f"{option} is not offered for several files, nor with --max-memory.")
 
 
 def opened(data: str, columns: list[str] | None, if_named: Sequence[str] | None = None) -> Source:
@@ -48,10 +52,11 @@ def fit_parts(
     source: Source,
     outputs: Mapping[str, Path | None],
     *,
+    dask: str | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Cluster the rows of all files."""
+    """Cluster the rows of all files; ``dask`` is the address of a scheduler whose workers do it."""
     from ksums import save
 
     labels, model, history = (outputs[option] for option in ("--labels", "--model", "--history"))
@@ -63,7 +68,7 @@ def fit_parts(
         typer.echo(f"Fitting {k} to {_size_of(source)}", err=True)
         estimator.set_params(verbose=1)
     with collect_warnings(silent) as warned:
-        estimator.fit(source)
+        estimator = estimator.fit(source) if dask is None else _fit_on_dask(estimator, source, dask)
     estimator.set_params(verbose=0)
     if labels is not None:
         write_label_folder(labels, names, _by_part(estimator.labels_, source))
@@ -100,6 +105,26 @@ def fit_parts(
                 typer.echo(f"{option.strip('-')}: {path}")
     if warned.interrupted:
         sys.exit(INTERRUPTED)
+
+
+def _fit_on_dask(estimator: Any, source: Source, address: str) -> Any:
+    """The model, fitted by the workers of a cluster."""
+    try:
+        from distributed import Client
+
+        from ksums.dask import KSums
+    except ImportError as error:
+        raise ImportError("--dask requires Dask: pip install 'ksums[dask]'.") from error
+    if estimator.max_memory is not None:
+        raise ValueError("--max-memory is not offered with --dask: workers read a block at a time.")
+    try:
+        client = Client(address, timeout=_WAIT)
+    except OSError as error:
+        raise OSError(f"--dask: no scheduler answers at {address}.") from error
+    with client:
+        if not client.nthreads():
+            raise ValueError(f"--dask: the scheduler at {address} has no workers.")
+        return KSums(**estimator.get_params(deep=False)).fit(source, client=client).on_one_machine()
 
 
 def predict_parts(fitted: Any, source: Source, labels: Path) -> int:
@@ -141,7 +166,7 @@ def _label_names(folder: Path | None, source: Source) -> list[str]:
     if not folder.parent.is_dir():
         raise ValueError(f"--labels: {folder} cannot be made: the folder {folder.parent} does not exist.")
     paths = [Path(part.name) for part in source.parts]
-    names = [f"{path.stem}{'.parquet' if path.suffix in _AS_TABLES else '.npy'}" for path in paths]
+    names = [path.stem + _SUFFIXES.get(path.suffix.lower(), ".npy") for path in paths]
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"--labels: several inputs would get the file {repeated}; give them different names.")

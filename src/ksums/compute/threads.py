@@ -81,6 +81,17 @@ def workers(most: int) -> Iterator[Callable[..., Iterable[Any]]]:
         yield pool.map
 
 
+def read_ahead(read: Callable[[int], _Result], count: int) -> Iterator[_Result]:
+    """``read(0)``, ``read(1)`` … in turn; a thread reads the next one while the caller works on the last."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(read, 0)
+        for number in range(count):
+            found = coming.result()
+            if number + 1 < count:
+                coming = reader.submit(read, number + 1)
+            yield found
+
+
 def in_order(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
     """``map`` on the threads of the present computation, a few items ahead; the results come in order."""
     count, items = threads(), iter(items)

@@ -88,7 +88,7 @@ class DaskBlocks(Blocks):
         blocks = [
             (number, at, self.places[number].rows) for at, part in enumerate(group) for number in self._of_part[part]
         ]
-        return Shared(blocks, self.frame, self.k, threads, self._fit)
+        return Shared(blocks, self.frame, self.k, self.d, threads, self._fit)
 
     # ------------------------------------------------------------------------------------ tasks
     def _submit(self, task: Callable[..., Any], *arguments: Any) -> Any:

@@ -1,21 +1,28 @@
-"""``ksums.dask.KSums``: the estimator for Dask arrays and data frames."""
+"""``ksums.dask.KSums``: the estimator for Dask arrays and data frames, and for files that workers read."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ksums.dask import tasks
 from ksums.dask.blocks import DaskBlocks
+from ksums.dask.compat import memory_of_workers
 from ksums.estimators import KSums as OneMachine
 from ksums.estimators.sharded import ShardedData, fit_blocks
+from ksums.io.sources import Part as FilePart
+from ksums.io.sources import is_source, open_source
 from ksums.planning.shards import rows_per_block
+
+_SHARE_OF_MEMORY = 0.6
+"""Of the memory of the workers, rows may take this share: Dask begins to write to disk above it, and bounds, labels and
+sums need room, too."""
 
 
 class KSums(OneMachine, in_files=False):
-    """k-sums clustering of Dask arrays and data frames.
+    """k-sums clustering on the workers of a Dask cluster: of Dask arrays and data frames, and of files.
 
     The parameters are those of :class:`ksums.KSums`; the labels are those of ``ksums.KSums.fit`` for a list of arrays
     that are the partitions, whatever the number of workers, and whether workers were lost on the way or not.
@@ -36,20 +43,23 @@ class KSums(OneMachine, in_files=False):
 
         Parameters
         ----------
-        X : dask.array.Array of shape (n, d) or dask.dataframe.DataFrame
-            Partitions of any lengths, also unknown or empty ones. Each is cut into blocks of at most 64 MiB.
+        X : dask.array.Array of shape (n, d), dask.dataframe.DataFrame, or files
+            Partitions of any lengths, also unknown or empty ones. Each is cut into blocks of at most 64 MiB. The rows
+            are held by the workers, so they must fit into their memory together. Files need not: a pattern such as
+            ``"vectors/*.parquet"``, a list of names or a source of :func:`ksums.io.open_source` is read block by block
+            in each round, by workers that see the files under the same names.
         y : ignored
         sample_weight : dask.array.Array or array-like of shape (n,), default=None
         client : dask.distributed.Client, default=None
-            None: the current client; if there is none, one for this machine is started and closed again.
+            None: the current client.
 
         Returns
         -------
         self
             ``labels_`` is a lazy Dask array with the chunks of X; it lives on the workers.
         """
-        partitions = _partitions(type(self).__name__, X)
-        return fit_blocks(self, _OnWorkers(self, X, partitions, sample_weight, _client(client)))
+        data = _OnWorkers(self, _partitions(type(self).__name__, X), sample_weight, _client(client))
+        return fit_blocks(self, data)
 
     def predict(self, X, *, search="exact"):
         """Index of the nearest centre for each row, as a lazy Dask array."""
@@ -75,39 +85,58 @@ class KSums(OneMachine, in_files=False):
         """The function applied to each partition."""
         import dask
 
-        partitions = _partitions(type(self).__name__, X)
+        given = _partitions(type(self).__name__, X)
         kind = np.dtype(self.cluster_centers_.dtype if dtype is None else dtype)
         more = () if columns is None else (columns,)
-        lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(partitions)
-        found = [dask.delayed(_applied)(function, part, kind, more) for part in partitions]
+        found = [dask.delayed(_applied)(function, part, kind, more) for part in given.parts]
+        lengths = [np.nan] * len(found) if given.lengths is None else given.lengths
         return _array_of(found, lengths, more, kind)
 
 
 def _applied(function: Any, part: Any, dtype: Any, more: tuple[int, ...]) -> np.ndarray:
+    if isinstance(part, FilePart):
+        part = part.read(slice(0, part.rows))
     if len(part) == 0:
         return np.empty((0, *more), dtype)
     return function(part).astype(dtype, copy=False)
 
 
+class _Partitions(NamedTuple):
+    """Data in partitions, of whatever kind it is."""
+
+    parts: list[Any]  # delayed objects, or parts of a source
+    lengths: list[int] | None  # None: not known yet
+    columns: list[str] | None
+    in_files: bool
+    bytes: int = 0  # as far as that is known
+
+
 class _OnWorkers(ShardedData):
     """Data whose partitions are futures on a cluster."""
 
-    def __init__(self, estimator: Any, X: Any, partitions: list[Any], sample_weight: Any, client: Any) -> None:
-        self.client, self.name = client, type(estimator).__name__
-        self.columns = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-        weights = _weights_of(sample_weight, partitions, X, self.name)
-        rows, weights = client.compute(partitions), client.compute(weights) if sample_weight is not None else weights
-        self.parts = [
-            client.submit(tasks.as_part, part, own, self.name, pure=False)
-            for part, own in zip(rows, weights, strict=True)
-        ]
-        shapes = client.gather([client.submit(tasks.shape_of, part, pure=False) for part in self.parts])
-        filled = [shape for shape in shapes if shape[0]]
+    def __init__(self, estimator: Any, given: _Partitions, sample_weight: Any, client: Any) -> None:
+        self.client, self.name, self.columns = client, type(estimator).__name__, given.columns
+        weights = _weights_of(sample_weight, given, self.name)
+        own: list[Any] = [None] * len(given.parts) if weights is None else client.compute(weights)
+        if given.in_files:
+            self.parts = [client.submit(tasks.Part, *one, pure=False) for one in zip(given.parts, own, strict=True)]
+            shapes = [tasks.shape_of(part) for part in given.parts]
+        else:
+            _check_memory(self.name, client, given.bytes)
+            rows = client.compute(given.parts)
+            self.parts = [
+                client.submit(tasks.as_part, *one, self.name, pure=False) for one in zip(rows, own, strict=True)
+            ]
+            shapes = client.gather([client.submit(tasks.shape_of_part, part, pure=False) for part in self.parts])
+        filled = [shape for shape in shapes if shape.rows]
         if not filled:
             raise ValueError(f"{self.name}: X has no rows.")
-        self.lengths, self.d = [shape[0] for shape in shapes], filled[0][1]
-        self.n, self.weighted = sum(self.lengths), sample_weight is not None
-        self.dtype = np.dtype("float64" if any(shape[2] == "float64" for shape in filled) else "float32")
+        self.lengths, self.d = [shape.rows for shape in shapes], filled[0].columns
+        if (other := next((shape.columns for shape in filled if shape.columns != self.d), None)) is not None:
+            raise ValueError(f"{self.name}: all partitions must have {self.d} columns, like the first; got {other}.")
+        _check_memory(self.name, client, sum(shape.bytes for shape in shapes))
+        self.n, self.weighted = sum(self.lengths), weights is not None
+        self.dtype = np.dtype("float64" if any(shape.dtype == "float64" for shape in filled) else "float32")
 
     def blocks(self, estimator: Any) -> DaskBlocks:
         return DaskBlocks(
@@ -157,32 +186,47 @@ def _client(client: Any) -> Any:
         ) from error
 
 
-def _partitions(name: str, X: Any) -> list[Any]:
-    """The partitions of a Dask array, whole rows each, or of a data frame, as delayed objects."""
-    if hasattr(X, "npartitions") and hasattr(X, "to_delayed"):
-        if not hasattr(X, "chunks"):
-            return list(X.to_delayed())
-        if X.ndim != 2:
-            raise ValueError(f"{name}: X must have rows of numbers (n, d); got shape {X.shape}.")
-        if X.numblocks[1] > 1:
-            X = X.rechunk({1: -1})
-        return X.to_delayed().ravel().tolist()
-    raise TypeError(
-        f"{name}: X must be a Dask array or data frame; got {type(X).__name__}. Use ksums.KSums for other data, or "
-        "dask.array.from_array."
-    )
+def _partitions(name: str, X: Any) -> _Partitions:
+    """The partitions of a Dask array, whole rows each, of a data frame, or files."""
+    if is_source(X) and not hasattr(X, "to_delayed"):
+        source = open_source(X)
+        return _Partitions(source.parts, [part.rows for part in source.parts], source.columns, True)
+    if not (hasattr(X, "npartitions") and hasattr(X, "to_delayed")):
+        raise TypeError(
+            f"{name}: X must be a Dask array or data frame, or names of files; got {type(X).__name__}. Use ksums.KSums "
+            "for other data, or dask.array.from_array."
+        )
+    if not hasattr(X, "chunks"):
+        return _Partitions(list(X.to_delayed()), None, [str(column) for column in X.columns], False)
+    if X.ndim != 2:
+        raise ValueError(f"{name}: X must have rows of numbers (n, d); got shape {X.shape}.")
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    lengths = None if np.isnan(X.chunks[0]).any() else list(X.chunks[0])
+    size = 0 if lengths is None else int(X.nbytes)
+    return _Partitions(X.to_delayed().ravel().tolist(), lengths, None, False, size)
 
 
-def _weights_of(sample_weight: Any, partitions: list[Any], X: Any, name: str) -> list[Any]:
-    """The weights of each partition as delayed objects, or None."""
+def _check_memory(name: str, client: Any, size: int) -> None:
+    """Refuse rows that the workers cannot hold."""
+    room = memory_of_workers(client)
+    if size > _SHARE_OF_MEMORY * room:
+        raise MemoryError(
+            f"{name}: X takes {size / 1e9:,.3g} GB, and the workers have {room / 1e9:,.3g} GB in all, of which rows "
+            f"may take {_SHARE_OF_MEMORY:.0%}. Use more workers, or pass the names of files, which are read again in "
+            "each round."
+        )
+
+
+def _weights_of(sample_weight: Any, given: _Partitions, name: str) -> list[Any] | None:
+    """The weights of each partition as delayed objects."""
     if sample_weight is None:
-        return [None] * len(partitions)
+        return None
     import dask.array
 
-    chunks = X.chunks[0] if hasattr(X, "chunks") else None
-    if chunks is None or np.isnan(chunks).any():
+    if given.lengths is None:
         raise ValueError(f"{name}: sample_weight needs known chunk sizes; call X.compute_chunk_sizes() first.")
-    weights = dask.array.asarray(sample_weight).astype(np.float64)
-    if weights.shape != (X.shape[0],):
-        raise ValueError(f"{name}: sample_weight must have shape ({X.shape[0]},); got {weights.shape}.")
-    return weights.rechunk((chunks,)).to_delayed().ravel().tolist()
+    weights, n = dask.array.asarray(sample_weight).astype(np.float64), sum(given.lengths)
+    if weights.shape != (n,):
+        raise ValueError(f"{name}: sample_weight must have shape ({n},); got {weights.shape}.")
+    return weights.rechunk((tuple(given.lengths),)).to_delayed().ravel().tolist()

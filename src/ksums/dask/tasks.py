@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ksums.checking.data import check_block
-from ksums.compute.threads import computing
+from ksums.compute.threads import computing, read_ahead
+from ksums.io.sources import Part as FilePart
 from ksums.method.data.centres import Centres
 from ksums.method.data.rows import Rows
 from ksums.method.shards.blocks import Place
@@ -31,10 +32,15 @@ not matter whether the next round of a block finds them."""
 
 
 class Part(NamedTuple):
-    """A part of the data on a worker."""
+    """A part of the data: rows on a worker, or a file that a worker reads."""
 
-    X: np.ndarray
+    X: np.ndarray | FilePart
     weights: np.ndarray | None
+
+    def cut(self, rows: slice) -> tuple[np.ndarray, np.ndarray | None]:
+        """Some of the rows, and their weights."""
+        X = self.X[rows] if isinstance(self.X, np.ndarray) else self.X.read(rows)
+        return X, None if self.weights is None else self.weights[rows]
 
 
 class Shared(NamedTuple):
@@ -43,6 +49,7 @@ class Shared(NamedTuple):
     blocks: list[tuple[int, int, slice]]  # number of each block, the part of the group it is in, its rows there
     frame: Frame
     k: int
+    d: int
     threads: int | None
     fit: str  # a name for the fit, unlike that of any other
 
@@ -70,16 +77,33 @@ def as_part(X: Any, weights: Any, name: str) -> Part:
     return Part(np.ascontiguousarray(rows), own)
 
 
-def shape_of(part: Part) -> tuple[int, int, str]:
-    """Rows, columns and arithmetic of a part."""
-    return (*part.X.shape, "float64" if part.X.dtype == np.float64 else "float32")
+class Shape(NamedTuple):
+    """Of a part."""
+
+    rows: int
+    columns: int
+    dtype: str  # of the arithmetic
+    bytes: int  # on a worker
+
+
+def shape_of(X: np.ndarray | FilePart) -> Shape:
+    """The shape of rows, or of a file."""
+    wide = "float64" if X.dtype == np.float64 else "float32"
+    if isinstance(X, np.ndarray):
+        return Shape(X.shape[0], X.shape[1], wide, X.nbytes)
+    return Shape(X.rows, X.d, wide, 0)
+
+
+def shape_of_part(part: Part) -> Shape:
+    """The same for a part on a worker."""
+    return shape_of(part.X)
 
 
 def moments_of_part(part: Part, places: Sequence[Place], cosine: bool, dtype: str, name: str) -> list[Moments]:
     """The moments of each block of a part; its values are checked."""
     found = []
     for place in places:
-        X, weights = _cut(part, place.rows)
+        X, weights = part.cut(place.rows)
         check_block(name, X, place.first)
         found.append(moments_of(X, weights, cosine, np.dtype(dtype)))
     return found
@@ -89,9 +113,13 @@ def sample_of_part(
     part: Part, places: Sequence[tuple[int, Place, int]], seed: int
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """The share of a part in the sample; ``places``: number of the block, its place, and how many rows of it."""
-    ids = [place.rows.start + drawn(place.length, count, seed, number) for number, place, count in places]
-    chosen = np.concatenate(ids) if ids else np.empty(0, np.int64)
-    return part.X[chosen], None if part.weights is None else part.weights[chosen]
+    found = []
+    for number, place, count in places:
+        X, weights = part.cut(place.rows)
+        ids = drawn(place.length, count, seed, number)
+        found.append((X[ids], np.ones(len(ids)) if weights is None else weights[ids]))
+    rows, of_rows = (np.concatenate(one) for one in zip(*found, strict=True))
+    return rows, None if part.weights is None else of_rows
 
 
 def together(*parts: Part) -> list[Part]:
@@ -109,14 +137,14 @@ def assign(parts: list[Part], shared: Shared, centres: Centres) -> Group:
 
     found = list(_over_blocks(parts, shared, work))
     labels = [one for one, _ in found]
-    return Group(labels, labels, Step(_total(shared, parts, [sums for _, sums in found])))
+    return Group(labels, labels, Step(_total(shared, [sums for _, sums in found])))
 
 
 def take_step(parts: list[Part], shared: Shared, last: Group, stride: int, order: Order) -> Group:
     """A round; ``stride`` says which blocks kept the moves of the round before."""
     before = kept(shared, last, stride)
     after: list[np.ndarray] = []
-    total = Step(Sums.zero(shared.k, parts[0].X.shape[1]))
+    total = Step(Sums.zero(shared.k, shared.d))
     engines = _ENGINES.setdefault(shared.fit, KeptEngines())
     with computing(shared.threads):
         order = with_lists(order, shared.frame.dtype)
@@ -134,7 +162,7 @@ def take_back(parts: list[Part], shared: Shared, group: Group, emptied: np.ndarr
     """The same without the moves out of clusters that would be empty; its changes are only what that changes."""
     labels = [taken_back(*pair, emptied) for pair in zip(group.before, group.labels, strict=True)]
     found = _changes(parts, shared, group.labels, labels)
-    return Group(labels, group.before, group.step._replace(changes=_total(shared, parts, found)))
+    return Group(labels, group.before, group.step._replace(changes=_total(shared, found)))
 
 
 def give_away(parts: list[Part], shared: Shared, group: Group, at: int, src: int, dst: int) -> Group:
@@ -147,12 +175,12 @@ def give_away(parts: list[Part], shared: Shared, group: Group, at: int, src: int
     active = list(_over_blocks(parts, shared, work))[at]
     labels[at][active[np.flatnonzero(labels[at][active] == src)[0]]] = dst
     found = _changes(parts, shared, group.labels, labels)
-    return Group(labels, labels, Step(_total(shared, parts, found)))
+    return Group(labels, labels, Step(_total(shared, found)))
 
 
 def changes_of_every(parts: list[Part], shared: Shared, group: Group, stride: int) -> Step:
     """What changes if only every ``stride``-th block keeps its moves."""
-    return Step(_total(shared, parts, _changes(parts, shared, group.before, kept(shared, group, stride))))
+    return Step(_total(shared, _changes(parts, shared, group.before, kept(shared, group, stride))))
 
 
 def counts_of(parts: list[Part], shared: Shared, group: Group) -> list[np.ndarray]:
@@ -167,8 +195,7 @@ def measure_group(parts: list[Part], shared: Shared, group: Group, stride: int, 
     """Measures of each block, in the space of the data."""
     labels, found = kept(shared, group, stride), []
     for (_, at, span), own in zip(shared.blocks, labels, strict=True):
-        X, weights = _cut(parts[at], span)
-        found.append(measure_block(X, weights, own, centres, shared.frame.cosine))
+        found.append(measure_block(*parts[at].cut(span), own, centres, shared.frame.cosine))
     return found
 
 
@@ -213,14 +240,14 @@ def forget(fit: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------ helpers
-def _cut(part: Part, rows: slice) -> tuple[np.ndarray, np.ndarray | None]:
-    return part.X[rows], None if part.weights is None else part.weights[rows]
-
-
 def _over_blocks(parts: list[Part], shared: Shared, work: Callable[[int, Rows], Any]) -> Iterator[Any]:
+    def read(position: int) -> tuple[np.ndarray, np.ndarray | None]:
+        _, at, span = shared.blocks[position]
+        return parts[at].cut(span)
+
     with computing(shared.threads):
-        for number, at, span in shared.blocks:
-            yield work(number, shared.frame.rows(*_cut(parts[at], span)))
+        for (number, _, _), found in zip(shared.blocks, read_ahead(read, len(shared.blocks)), strict=True):
+            yield work(number, shared.frame.rows(*found))
 
 
 def _changes(parts: list[Part], shared: Shared, before: list[np.ndarray], after: list[np.ndarray]) -> list[Sums]:
@@ -230,8 +257,8 @@ def _changes(parts: list[Part], shared: Shared, before: list[np.ndarray], after:
     )
 
 
-def _total(shared: Shared, parts: list[Part], found: list[Sums]) -> Sums:
-    total = Sums.zero(shared.k, parts[0].X.shape[1])
+def _total(shared: Shared, found: list[Sums]) -> Sums:
+    total = Sums.zero(shared.k, shared.d)
     for sums in found:
         total = total.plus(sums)
     return total

@@ -21,6 +21,7 @@ from ksums.compute.compat import callback_context
 from ksums.compute.machine import free_memory
 from ksums.compute.threads import computing
 from ksums.estimators.callbacks import Listening, check_callbacks
+from ksums.estimators.checkpoints import facts_of_rows, seeds_and_checkpoint
 from ksums.estimators.interruption import FitInterrupted
 from ksums.io.sources import is_source
 from ksums.method.data.centres import prepare_with_centres
@@ -31,6 +32,7 @@ from ksums.method.data.sums import sq_distances_to_own
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.job import Job
 from ksums.method.fitting.records import passes_of
+from ksums.method.fitting.resuming import FitCheckpoint
 from ksums.method.nearest.centres import nearest_centres
 from ksums.method.state.limits import limits_for
 from ksums.models.files import save
@@ -165,6 +167,9 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         protocol, functions = check_callbacks(type(self).__name__, self.callbacks)
         X, weights, rows, init, plan = self._prepare(X, sample_weight)
         self._warn_of_zero_rows(rows)
+        wants_checkpoint = getattr(self, "checkpoint", None) is not None
+        facts = facts_of_rows(X, weights, init) if wants_checkpoint else {}
+        seeds, file = seeds_and_checkpoint(self, plan.runs, facts)
 
         def attributes_of(run: Any) -> dict[str, Any]:
             return self._attributes_of(X, weights, run, plan)
@@ -182,8 +187,9 @@ class Clusterer(CallbackSupportMixin, CentreModel):
                 Budget.of(plan.seconds, plan.runs, started),
                 init if isinstance(init, np.ndarray) else None,
                 limits_for(getattr(self, "size_min", None), getattr(self, "size_max", None), rows, plan.k),
+                checkpoint=None if file is None else FitCheckpoint(file, plan.k),
             )
-            run = self._method(job, self._seeds(plan.runs))
+            run = self._method(job, seeds)
         self.__dict__.update(attributes_of(run))
         self._warn_of_the_end(run, X)
         return self

@@ -120,8 +120,10 @@ class KSums(Clusterer):
         not fit are read again in each round. None: half of what is free. Labels do not depend on it.
 
     checkpoint : str or Path, default=None
-        For data in parts: a file that is replaced after each round. The same call goes on from there if it was
-        interrupted or killed, and ends with the same labels; other data or parameters are refused.
+        A file in which the fit is kept while it is under way: it is replaced after a pass (or, for data in parts, a
+        round), as often as that takes no more than a twentieth of the time. The same call goes on from there if it was
+        interrupted or killed, and ends with the same labels; other data or parameters are refused. A merge–split
+        search, or the search of samples, that was under way begins again.
 
     n_threads : int, default=None
         Most threads to use; None: all cores this process may use (``NUMBA_NUM_THREADS``). Labels do not depend on it.
@@ -270,7 +272,7 @@ class KSums(Clusterer):
         return fit_source(self, X, sample_weight)
 
     def _check(self, X: Matrix, weights: np.ndarray | None) -> str | np.ndarray:
-        options.check_parts_only(self)
+        options.check_one_array(self)
         total = float(X.shape[0] if weights is None else weights.sum())
         options.check_sizes(self, total, weights, int(self.n_clusters))
         options.check_dense(self, X)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 import time
 import warnings
@@ -23,20 +22,17 @@ from ksums.compute.compat import callback_context
 from ksums.compute.machine import free_memory
 from ksums.compute.threads import computing
 from ksums.estimators.callbacks import Listening, check_callbacks
+from ksums.estimators.checkpoints import digest_of, seeds_and_checkpoint
 from ksums.estimators.interruption import FitInterrupted
 from ksums.io.sources import Source, open_source
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.records import passes_of
 from ksums.method.shards.blocks import Blocks, places_of
-from ksums.method.shards.checkpoint import Checkpoint, read_about
 from ksums.method.shards.local import LocalBlocks, Reader
 from ksums.method.shards.run import ShardJob, ShardRun
 from ksums.planning.plan import ShardPlan
 from ksums.planning.shape import Shape
 from ksums.planning.shards import memory_for, plan_shards, rows_per_block
-
-_SAME_LABELS = ("n_threads", "verbose", "callbacks", "max_memory", "checkpoint", "random_state")
-"""Parameters that a fit may change when it goes on from a checkpoint."""
 
 
 class ShardedData(ABC):
@@ -103,10 +99,17 @@ def fit_blocks(estimator: Any, data: ShardedData) -> Any:
     with computing(estimator.n_threads) as threads:
         blocks = data.blocks(estimator)
         checking.check_enough_rows(estimator, data.n, blocks.frame.n, k)
-        parameters = estimator.get_params(deep=False)
         shape = Shape(data.n, data.d, k, data.dtype.name, weighted=data.weighted, memory=data.memory, threads=threads)
-        plan = plan_shards(parameters, shape, rows_per_block(data.d, data.dtype.name), blocks.count)
-        seed, checkpoint = _seed_and_checkpoint(estimator, data, blocks, parameters)
+        parameters, length = estimator.get_params(deep=False), rows_per_block(data.d, data.dtype.name)
+        plan = plan_shards(parameters, shape, length, blocks.count)
+        facts = {
+            "rows": data.lengths,
+            "columns": data.d,
+            "dtype": data.dtype.name,
+            "init": estimator.init,
+            "data": digest_of(np.atleast_1d(value) for one in blocks.moments for value in one),
+        }
+        (seed,), checkpoint = seeds_and_checkpoint(estimator, 1, facts)
 
         def attributes_of(run: ShardRun) -> dict[str, Any]:
             return _attributes_of(data, run, plan)
@@ -144,31 +147,6 @@ def predict_source(model: Any, data: Any) -> np.ndarray:
     known = getattr(model, "feature_names_in_", None)
     source = open_source(data, if_named=None if known is None else known.tolist())
     return np.concatenate(list(predicted_parts(model, source)))
-
-
-def _seed_and_checkpoint(
-    estimator: Any, data: ShardedData, blocks: Blocks, parameters: dict[str, Any]
-) -> tuple[int, Checkpoint | None]:
-    """The seed of the fit: without a random_state, that of the checkpoint if there is one."""
-    (seed,) = estimator._seeds(1)
-    if estimator.checkpoint is None:
-        return seed, None
-    path = Path(estimator.checkpoint)
-    if estimator.random_state is None and path.exists():
-        seed = int(read_about(path)["identity"].get("seed", seed))
-    moments = hashlib.sha256()
-    for one in blocks.moments:
-        for value in one:
-            moments.update(np.ascontiguousarray(value).tobytes())
-    identity = {
-        **{name: repr(value) for name, value in parameters.items() if name not in _SAME_LABELS},
-        "seed": seed,
-        "rows": data.lengths,
-        "columns": data.d,
-        "dtype": data.dtype.name,
-        "data": moments.hexdigest(),
-    }
-    return seed, Checkpoint(path, identity)
 
 
 def _attributes_of(data: ShardedData, run: ShardRun, plan: ShardPlan) -> dict[str, Any]:

@@ -92,6 +92,19 @@ class ArrayPart(Part):
         return np.ascontiguousarray(found, self.dtype)
 
 
+class MappedPart(ArrayPart):
+    """A memory map of a file; a process that is handed the part maps the file itself."""
+
+    def __init__(
+        self, path: Path, opened: Callable[[Path], np.ndarray], columns: Sequence[int | str] | None = None
+    ) -> None:
+        super().__init__(opened(path), str(path), columns)
+        self._made_of = path, opened, columns
+
+    def __reduce__(self) -> Any:
+        return MappedPart, self._made_of, {"name": self.name}
+
+
 class NpyPart(ArrayPart):
     """An .npy file in C order, read without a memory map, whose pages would count as memory of this process."""
 
@@ -257,12 +270,18 @@ def _files(pattern: str) -> list[Path]:
 
 
 def _file_part(path: Path, columns: Sequence[int | str] | None, if_named: Sequence[str] | None) -> Part:
+    """The part of a file. It goes by the name it was given, and is found from any folder."""
+    part = _part_of(path.absolute(), columns, if_named)
+    part.name = str(path)
+    return part
+
+
+def _part_of(path: Path, columns: Sequence[int | str] | None, if_named: Sequence[str] | None) -> Part:
     suffix = path.suffix.lower()
     if suffix == ".npy":
-        X = read_npy(path)
-        return NpyPart(path, columns) if X.flags.c_contiguous else ArrayPart(X, str(path), columns)
+        return NpyPart(path, columns) if read_npy(path).flags.c_contiguous else MappedPart(path, read_npy, columns)
     if suffix in (".fvecs", ".bvecs", ".ivecs"):
-        return ArrayPart(map_vecs(path), str(path), columns)
+        return MappedPart(path, map_vecs, columns)
     if suffix == ".parquet":
         return GroupedPart(ParquetGroups(path, columns, if_named))
     if suffix in _ARROW:

@@ -104,6 +104,20 @@ class NeighbourEngine(CompiledEngine):
             np.zeros((count, 2, width), self.dtype),
         )
 
+    def memory(self) -> dict[str, np.ndarray]:
+        """See ``protocol.Engine``."""
+        if self.neighbours is None:
+            return {}
+        found = {"lists": self.neighbours.lists, "filled": self.neighbours.filled, "moved": np.array(self._moved)}
+        return {**found, **self._finder.memory()}
+
+    def remember(self, memory: dict[str, np.ndarray]) -> None:
+        """See ``protocol.Engine``."""
+        self.use_lists(memory["lists"].shape[1])
+        self.neighbours = Neighbours(memory["lists"], memory["filled"])
+        self._moved = int(memory["moved"])
+        self._finder.remember(memory)
+
     def lists(self) -> np.ndarray | None:
         """See ``protocol.Engine``; None before the first visit."""
         return None if self.neighbours is None else self.neighbours.lists

@@ -41,6 +41,14 @@ class Engine(ABC):
         """Continue with lists of ``length`` nearest clusters, if the engine has lists."""
         raise TypeError(f"{type(self).__name__} compares with all clusters and has no lists.")
 
+    def memory(self) -> dict[str, np.ndarray]:
+        """What labels of later visits depend on, besides the state and the rule: goes into checkpoints."""
+        return {}
+
+    def remember(self, memory: dict[str, np.ndarray]) -> None:
+        """Go on as the engine whose memory this is."""
+        raise TypeError(f"{type(self).__name__} has no memory.")
+
     def bytes_of_bounds(self) -> int:
         """Memory of what the engine has learnt of the rows and could use in a later visit; 0 if that is nothing."""
         return 0

@@ -5,22 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from ksums.method.fitting.job import Job
+from ksums.method.fitting.resuming import EndedRun, SavedFit
 from ksums.method.fitting.run import Run
 from ksums.method.search.ahead import compiling_ahead
 from ksums.planning.plan import Plan
 
 
-def fit(job: Job[Plan], seeds: list[int]) -> Run:
+def fit(job: Job[Plan], seeds: list[int]) -> Run | EndedRun:
     """The best of several runs, one for each seed. After the deadline, or after Ctrl-C, no further run starts."""
-    best: Run | None = None
+    saved = SavedFit(0, False, None, None) if job.checkpoint is None else job.checkpoint.load()
+    best: Run | EndedRun | None = saved.best
+    if saved.finished:
+        assert best is not None
+        return best
     with compiling_ahead(job.rows.dtype, _searches(job.plan)):
-        for seed in seeds:
+        for number, seed in enumerate(seeds[saved.done :], saved.done):
             try:
                 job.listener.run_begins()
-                run = Run(job, np.random.default_rng(seed)).go()
-                if best is None or run.best.value < best.best.value:
+                run = Run(job, np.random.default_rng(seed), saved.run if number == saved.done else None).go()
+                if best is None or run.value < best.value:
                     best = run
                 stop = job.listener.run_ends()
+                if job.checkpoint is not None and not (run.stopped or run.interrupted):
+                    job.checkpoint.after_run(best, finished=number + 1 == len(seeds))
             except KeyboardInterrupt:  # before there was a first state
                 if best is None:
                     raise

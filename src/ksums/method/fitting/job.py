@@ -9,6 +9,7 @@ import numpy as np
 from ksums.method.data.rows import Rows
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.listener import Listener
+from ksums.method.fitting.resuming import FitCheckpoint
 from ksums.method.state.limits import Limits
 from ksums.planning.plan import Plan, TreePlan
 
@@ -24,3 +25,4 @@ class Job(NamedTuple, Generic[AnyPlan]):
     budget: Budget = Budget()
     given: np.ndarray | None = None  # labels or centres of the user
     limits: Limits | None = None
+    checkpoint: FitCheckpoint | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ksums.method.engines.protocol import Engine, make_engine
 from ksums.method.fitting.exchange import exchange_pass
 from ksums.method.fitting.job import Job
 from ksums.method.fitting.records import PassRecord, passes_of
+from ksums.method.fitting.resuming import SavedRun
 from ksums.method.fitting.samples import SampleSearch
 from ksums.method.fitting.schedule import schedule_for
 from ksums.method.fitting.stopping import Best, has_settled
@@ -34,18 +36,26 @@ _QUIET = 0.01
 class Run:
     """One run from one start."""
 
-    def __init__(self, job: Job[Plan], rng: np.random.Generator) -> None:
+    def __init__(self, job: Job[Plan], rng: np.random.Generator, saved: SavedRun | None = None) -> None:
         self.started = time.perf_counter()
         self.job, self.rows, self.plan, self.rng = job, job.rows, job.plan, rng
         self.records: list[PassRecord] = []
+        self.search_ends: list[int] = []  # how many records there were at the end of each search
+        self._saved, self._to_replay = saved, deque[PassRecord]() if saved is None else saved.records()
         self.converged = self.interrupted = self.stopped = False
         self.schedule, self.best = schedule_for(job.plan, job.budget, self.started), Best()
         self.limits = job.limits or no_limits(self.k)
         self._engine: Engine | None = None  # for the present state; made when it is needed
-        self._start()
         self._settling_from = 0  # the record with which the present exact passes began
-        self._last = self._objective()  # of the record before
-        self.best.update(self._last, self.state.labels, steady=self.plan.rule.steady and self.plan.annealing is None)
+        if saved is not None:
+            self.started -= self._to_replay[-1].seconds
+            job.listener.show(f"going on after {len(self._to_replay)} records of the checkpoint")
+            if self._to_replay[0].stage == "samples":
+                self._replay()
+            return
+        self._start()
+        self.last = self._objective()  # of the record before
+        self.best.update(self.last, self.state.labels, steady=self.plan.rule.steady and self.plan.annealing is None)
 
     def _start(self) -> None:
         """The first state."""
@@ -58,9 +68,11 @@ class Run:
         job.listener.pass_begins()
         start = SampleSearch(job, self.rng, _run_on).start()
         self._engine, self.state, self.interrupted = start.engine, start.engine.state, start.interrupted
-        self._last = self._objective()
+        self.last = self._objective()
         self._record(0, "samples", start.comparisons)
         self.stopped = self._told_to_stop() or self.interrupted
+        if job.checkpoint is not None and not self.interrupted:
+            job.checkpoint.save(self)  # whatever it takes, the searches took longer
 
     @property
     def k(self) -> int:
@@ -70,6 +82,11 @@ class Run:
     def labels(self) -> np.ndarray:
         """The best labels so far."""
         return self.state.labels if self.best.labels is None else self.best.labels
+
+    @property
+    def value(self) -> float:
+        """The lowest objective so far."""
+        return self.best.value
 
     def go(self) -> Run:
         """Algorithm 1, pass after pass, until a stop rule holds; annealing and search come first where planned.
@@ -100,8 +117,9 @@ class Run:
         length, passes = self.schedule.list_length, self.schedule.annealing_passes(planned, self._time_a_pass)
         if self._engine is not None and self.schedule.list_length not in (None, length):
             self._engine.use_lists(self.schedule.list_length)
-        start, done = self.schedule.relaxation(passes), 0
-        self.best.labels, self.converged = self.labels.copy(), False
+        start, done, self.converged = self.schedule.relaxation(passes), 0, False
+        if not self._to_replay:
+            self.best.labels = self.labels.copy()
         while done < passes and not self.stopped:
             began = time.perf_counter()
             relaxation = relaxations(start, passes)[done]
@@ -110,9 +128,9 @@ class Run:
             if self.records[-1].moves == 0:  # nor would any sample move at a lower relaxation
                 break
             passes = self.schedule.annealing_passes_now(done, passes, time.perf_counter() - began)
-        if self.stopped:
+        if self.stopped or self._to_replay:
             return
-        if self.best.value < self._objective():
+        if self.best.labels is not None and self.best.value < self._objective():
             self.state, self._engine = build_state(self.rows, self.best.labels, self.k), None
         self.best.labels = None  # from here on the last state is the best
 
@@ -126,10 +144,13 @@ class Run:
     # ------------------------------------------------------------------------------------ search
     def search(self, comparisons: float) -> None:
         """Merge–split trials, as many as the schedule allows; their result is taken if it is better."""
+        if self._replay_search():
+            return
         from ksums.method.search.merge_split import MergeSplit  # Numba is loaded by the first fit, not by the import
 
         trivial = self.k in (1, self.rows.n_active) or self.best.value <= 0
         if self.stopped or trivial or time.perf_counter() >= self.schedule.search_end():
+            self.search_ends.append(len(self.records))
             return
         self.converged = False
         wait_for_search(self.rows.dtype)
@@ -141,10 +162,13 @@ class Run:
                 self._record(moves, "merge-split", search.comparisons - before, trials=trials, kept=kept)
                 before = search.comparisons
                 if self._told_to_stop() or search.distortion < self.best.value * (1.0 - _DRIFTED):
-                    return
+                    break
         except KeyboardInterrupt:
             self._take(search.labels())
             raise
+        self.search_ends.append(len(self.records))
+        if self.job.checkpoint is not None and not self.stopped:
+            self.job.checkpoint.after_pass(self)
 
     def _take(self, labels: np.ndarray) -> int:
         """Continue from these labels if they are better; returns how many rows they move."""
@@ -174,6 +198,9 @@ class Run:
 
     def one_pass(self, rule: Rule, stage: str) -> None:
         """One pass: each sample once in random order; then, under size limits, exchanges. Leaves a record."""
+        if self._replay():
+            self.converged = stage == "pass" and (self.records[-1].moves == 0 or self._has_settled())
+            return
         rows, job = self.rows, self.job
         job.listener.pass_begins()
         engine = self._engine_for(rule)
@@ -203,6 +230,8 @@ class Run:
             return
         self.converged = stage == "pass" and whole and (moves == 0 or self._has_settled())
         self._told_to_stop()
+        if job.checkpoint is not None and whole:
+            job.checkpoint.after_pass(self, last=self.stopped)
 
     def _engine_for(self, rule: Rule) -> Engine:
         """The engine of the present state, with this rule."""
@@ -234,9 +263,12 @@ class Run:
             return
         if self.plan.polish == "pass":
             converged = self.converged
-            self._engine = make_engine("exact", self.rows, self.state, self.plan.rule, self.limits)
+            if not self._to_replay:
+                self._engine = make_engine("exact", self.rows, self.state, self.plan.rule, self.limits)
             self.one_pass(self.plan.rule, "polish")
             self.converged = converged and not self.stopped
+            return
+        if self._replay():
             return
         self.job.listener.pass_begins()
         moves = self._take(self._nearest())
@@ -250,6 +282,42 @@ class Run:
         labels[active] = nearest_centres(self.rows, active, centres)
         fill_empty(labels, active, self.k, self.rng)
         return labels
+
+    # ------------------------------------------------------------------------------------ going on
+    def engine_memory(self) -> dict[str, np.ndarray]:
+        """What the engine remembers from pass to pass and labels depend on."""
+        return {} if self._engine is None else self._engine.memory()
+
+    def _replay(self) -> bool:
+        """Take the next record from the checkpoint, and with the last one the state; False if there are none left."""
+        if not self._to_replay:
+            return False
+        self.records.append(self._to_replay.popleft())
+        if not self._to_replay:
+            self._restore()
+        return True
+
+    def _replay_search(self) -> bool:
+        """The same for all records of a search."""
+        if not self._to_replay:
+            return False
+        assert self._saved is not None
+        end = self._saved.about["search_ends"][len(self.search_ends)]
+        while len(self.records) < end:
+            self._replay()
+        self.search_ends.append(end)
+        self.converged = False
+        return True
+
+    def _restore(self) -> None:
+        assert self._saved is not None
+        about, self.state = self._saved.about, self._saved.state()
+        self.rng.bit_generator.state = about["rng"]
+        self.best.value, self.best.labels, self.last = about["value"], self._saved.arrays.get("best"), about["last"]
+        self.schedule.list_length = about["list_length"]
+        if memory := self._saved.engine():
+            self._engine_for(self.plan.rule).remember(memory)
+        self._saved = None
 
     # ------------------------------------------------------------------------------------ records
     def _objective(self) -> float:
@@ -272,8 +340,8 @@ class Run:
         self, moves: int, stage: str, comparisons: int, relaxation: float = 1.0, trials: int = 0, kept: int = 0
     ) -> None:
         unit, sizes, objective = self.rows.sq_unit, self.state.sizes, self._objective()
-        gain = self._last - objective if stage == "merge-split" else 0.0
-        self._last = objective
+        gain = self.last - objective if stage == "merge-split" else 0.0
+        self.last = objective
         self.records.append(
             PassRecord(
                 index=len(self.records) + 1,

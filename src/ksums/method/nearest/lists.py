@@ -49,6 +49,15 @@ class NeighbourLists:
         self.group_of = np.zeros(0, np.int64)  # the group of each cluster
         self._seeds: np.ndarray | None = None
 
+    def memory(self) -> dict[str, np.ndarray]:
+        """The groups, which later lists depend on."""
+        return {} if self._seeds is None else {"groups": self.group_of, "seeds": self._seeds}
+
+    def remember(self, memory: dict[str, np.ndarray]) -> None:
+        """Go on with these groups."""
+        if "seeds" in memory:
+            self.group_of, self._seeds = memory["groups"], memory["seeds"]
+
     def make(self, state: ClusterState, rule: Rule, length: int) -> Neighbours:
         """Lists of ``length`` clusters each, the cluster itself first; ``comparisons`` counts the work."""
         k, dtype, count = len(state.sizes), self.dtype, threads()

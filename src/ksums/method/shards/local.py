@@ -6,13 +6,13 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ksums.compute.threads import read_ahead
 from ksums.io.sources import Source
 from ksums.method.data.centres import Centres
 from ksums.method.data.measures import ClusterMeasures
@@ -60,13 +60,8 @@ class Reader:
 
     def each(self, work: Callable[[int, np.ndarray], _Result]) -> Iterator[_Result]:
         """Work on each block in turn; a thread reads the next one meanwhile."""
-        with ThreadPoolExecutor(1) as reader:
-            coming = reader.submit(self.block, 0)
-            for number in range(len(self.places)):
-                X = coming.result()
-                if number + 1 < len(self.places):
-                    coming = reader.submit(self.block, number + 1)
-                yield work(number, X)
+        for number, X in enumerate(read_ahead(self.block, len(self.places))):
+            yield work(number, X)
 
 
 class LocalBlocks(Blocks):

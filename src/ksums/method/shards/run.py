@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ksums.method.fitting.budget import Budget
+from ksums.method.fitting.checkpoint import CheckpointFile
 from ksums.method.fitting.job import Job
 from ksums.method.fitting.listener import Listener, Silence
 from ksums.method.fitting.records import PassRecord
+from ksums.method.shards import checkpoint
 from ksums.method.shards.blocks import Blocks
-from ksums.method.shards.checkpoint import Checkpoint
 from ksums.method.shards.course import Course, Standing, first_standing
 from ksums.method.shards.start import centres_of_sample
 from ksums.method.shards.sums import clusters_of
 from ksums.planning.plan import ShardPlan
 from ksums.rules.objectives import objective_value
+
+_MANY_ROUNDS = 1000
+"""If as many rounds as that may follow, nobody knows how many it will be."""
 
 
 class ShardJob(NamedTuple):
@@ -26,7 +31,7 @@ class ShardJob(NamedTuple):
     listener: Listener
     budget: Budget
     seed: int
-    checkpoint: Checkpoint | None = None
+    checkpoint: CheckpointFile | None = None
 
 
 class _OfSample(Silence):
@@ -50,6 +55,7 @@ class ShardRun:
         self.records: list[PassRecord] = []
         self.converged = self.interrupted = False
         self.k = job.plan.k
+        self._saved = 0  # records in the checkpoint
 
     @property
     def labels(self) -> Any:
@@ -57,11 +63,13 @@ class ShardRun:
 
     def go(self) -> ShardRun:
         """First labels, or those of the checkpoint; then round after round."""
-        resumed = None if self.job.checkpoint is None else self.job.checkpoint.load(self.blocks)
+        resumed = None if self.job.checkpoint is None else checkpoint.load(self.job.checkpoint, self.blocks)
         if resumed is None:
             standing = self._begin()
         else:
             standing, self.records = resumed
+            self.started -= self.records[-1].seconds
+            self._saved = len(self.records)
         self.course = Course(self.blocks, self.blocks.frame, self.plan, self.job.seed, standing)
         if resumed is None:
             self._record("samples", 0, self.blocks.frame.n * self.k)
@@ -71,6 +79,7 @@ class ShardRun:
         except KeyboardInterrupt:  # the labels of the last whole round
             self.blocks.keep(0)
             self.interrupted = True
+        self._save()
         return self
 
     def _begin(self) -> Standing:
@@ -102,16 +111,31 @@ class ShardRun:
 
     def _round(self) -> None:
         self.job.listener.pass_begins()
-        at, began = self.course.standing.round + 1, time.perf_counter()
-
-        def show(done: int) -> None:
-            left = (time.perf_counter() - began) / done * (self.blocks.count - done)
-            self.job.listener.show(f"round {at}, block {done} of {self.blocks.count}, {left:.0f} s left in this round")
-
-        self.blocks.show = show
+        self.blocks.show = self._progress()
         done = self.course.round()
         stage = "annealing" if done.relaxation > 1.0 else "pass"
         self._record(stage, done.moves, done.comparisons, done.relaxation)
+
+    def _progress(self) -> Callable[[int], None]:
+        """Shows how far a round is, how fast, and what is left if all rounds are made."""
+        at, most = self.course.standing.round + 1, len(self.plan.relaxations) + self.plan.settling
+        began, count = time.perf_counter(), self.blocks.count
+
+        def show(done: int) -> None:
+            took = (time.perf_counter() - began) / done  # by a block
+            speed = self.blocks.frame.n / count / max(took, 1e-9)
+            words = f"round {at}, block {done} of {count}, {speed:,.0f} rows/s, {took * (count - done):.0f} s left"
+            if most < _MANY_ROUNDS:
+                words += f" in this round, {took * (count - done + count * (most - at)):.0f} s in all, at most"
+            self.job.listener.show(words)
+
+        return show
+
+    def _save(self) -> None:
+        """Write the checkpoint, if it does not hold the last round already."""
+        if self.job.checkpoint is not None and len(self.records) > self._saved:
+            self._saved = len(self.records)
+            checkpoint.save(self.job.checkpoint, self.course.standing, self.records, self.blocks)
 
     def _record(self, stage: str, moves: int, comparisons: int, relaxation: float = 1.0) -> None:
         """Leave a record; then the checkpoint, and whoever listens."""
@@ -133,7 +157,7 @@ class ShardRun:
                 seconds=time.perf_counter() - self.started,
             )
         )
-        if self.job.checkpoint is not None:
-            self.job.checkpoint.save(standing, self.records, self.blocks)
+        if self.job.checkpoint is not None and self.job.checkpoint.is_due():
+            self._save()
         if self.job.listener.pass_ends(self):
             self.interrupted = True
