@@ -40,7 +40,7 @@ dist: .venv/ready  ## wheel and sdist in dist/, and a trial of the wheel in a ba
 	@ls dist
 
 bench: .venv/ready  ## the benchmarks behind the figures in the README
-	$(BIN)/python -m pip install --quiet bkmeans faiss-cpu k-means-constrained superkmeans
+	$(BIN)/python -m pip install --quiet bkmeans dask-ml faiss-cpu k-means-constrained superkmeans
 	$(BIN)/python benchmarks/common_case.py
 	$(BIN)/python benchmarks/quality.py
 	$(BIN)/python benchmarks/quality_levels.py
@@ -57,6 +57,8 @@ bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python benchmarks/bisecting.py
 	$(BIN)/python benchmarks/sequential.py
 	$(BIN)/python benchmarks/busy.py
+	$(BIN)/python benchmarks/shards.py
+	$(BIN)/python benchmarks/shards_dask.py
 	$(BIN)/python benchmarks/plots.py
 	$(BIN)/python benchmarks/readme.py
 

@@ -61,7 +61,9 @@ def peak_bytes() -> int:
 
 def in_new_process(script: str, *arguments: str) -> dict[str, Any]:
     """Run a benchmark script in a new process, so that it starts with little memory; its last line must be JSON."""
-    finished = subprocess.run([sys.executable, HERE / script, *arguments], capture_output=True, text=True, check=True)
+    finished = subprocess.run(
+        [sys.executable, HERE / script, *arguments], stdout=subprocess.PIPE, text=True, check=True
+    )
     return json.loads(finished.stdout.splitlines()[-1])
 
 

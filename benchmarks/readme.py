@@ -16,6 +16,7 @@ from readme_methods import bisecting, choosing, limits, rules, sequential
 from readme_parts import HERE
 from readme_quality import cases, headline, hgmeans, levels, optima
 from readme_reproduction import reproduction
+from readme_shards import disk, on_dask, quality
 from readme_speed import busy, command_line, first_call, speed
 
 START, END = "<!-- made by benchmarks/readme.py from benchmarks/results: do not edit -->", "<!-- end -->"
@@ -44,6 +45,7 @@ PAGES: dict[Path, list[Part]] = {
         titled("Splitting", bisecting),
         titled("One pass", sequential),
         titled("How many clusters", choosing),
+        titled("Data in parts", quality, disk, on_dask),
         titled("Every case", cases),
     ],
     HERE.parent / "docs" / "guide" / "vector_search.md": [recall],

@@ -17,7 +17,7 @@ pytest.importorskip("dask.array")
 
 import ksums  # noqa: E402
 from ksums.dask import KSums  # noqa: E402
-from ksums.dask.blocks import DaskBlocks, _divided  # noqa: E402
+from ksums.dask.blocks import RemoteBlocks, _divided  # noqa: E402
 from ksums.dask.compat import memory_of_workers  # noqa: E402
 from ksums.io import open_source, write_vecs  # noqa: E402
 from ksums.planning import shards as planning  # noqa: E402
@@ -219,7 +219,7 @@ def kill_one(client):
 @pytest.mark.parametrize(("phase", "call"), [("sample", 1), ("assign", 1), ("step", 1), ("step", 4), ("measure", 1)])
 def test_a_worker_is_killed(phase, call, processes, rows, monkeypatch):
     """A worker process dies in each phase of a fit; what it held is made again."""
-    original, victims, calls = getattr(DaskBlocks, phase), [], []
+    original, victims, calls = getattr(RemoteBlocks, phase), [], []
 
     def deadly(self, *arguments):
         calls.append(1)
@@ -227,7 +227,7 @@ def test_a_worker_is_killed(phase, call, processes, rows, monkeypatch):
             victims.append(kill_one(processes))
         return original(self, *arguments)
 
-    monkeypatch.setattr(DaskBlocks, phase, deadly)
+    monkeypatch.setattr(RemoteBlocks, phase, deadly)
     model = KSums(12, random_state=3).fit(lazy(rows), client=processes)
     assert digest(processes.compute(model.labels_).result()) == digest(one_machine(rows).labels_)
     assert victims[0] not in processes.run(os.getpid).values()

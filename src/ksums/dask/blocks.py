@@ -1,8 +1,11 @@
-"""Blocks on the workers of a Dask cluster.
+"""Blocks on the workers of a cluster.
 
 The parts of the data are divided into groups, as many as there are workers at the start; a round is one task for each
 group. The client holds the standing of the course and sends it to one worker, from which the others get it; totals are
 added up by a tree. There are no actors and no scattered data, because neither can be made again when a worker dies.
+
+All that is asked of the client is ``submit``, ``gather``, ``nthreads`` and ``run``, so other systems of tasks than Dask
+can do the same (``docs/guide/ray.md``).
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ _FAN_IN = 8
 """Totals that a task adds up: with eight workers one task, with sixty-four two levels of them."""
 
 
-class DaskBlocks(Blocks):
+class RemoteBlocks(Blocks):
     """All blocks of data whose parts are futures."""
 
     def __init__(
@@ -190,6 +193,7 @@ class DaskBlocks(Blocks):
         return labels
 
     def restore_labels(self, read: Callable[[np.ndarray], None]) -> None:
+        self.parts = [None] * len(self.parts)  # there will be no sample
         labels = np.empty(sum(self.lengths), np.int32)
         read(labels)
         self._start_from(labels)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ksums.dask import tasks
-from ksums.dask.blocks import DaskBlocks
+from ksums.dask.blocks import RemoteBlocks
 from ksums.dask.compat import memory_of_workers
 from ksums.estimators import KSums as OneMachine
 from ksums.estimators.sharded import ShardedData, fit_blocks
@@ -119,7 +119,9 @@ class _OnWorkers(ShardedData):
         weights = _weights_of(sample_weight, given, self.name)
         own: list[Any] = [None] * len(given.parts) if weights is None else client.compute(weights)
         if given.in_files:
-            self.parts = [client.submit(tasks.Part, *one, pure=False) for one in zip(given.parts, own, strict=True)]
+            self.parts = [
+                client.submit(tasks.part_of_file, *one, pure=False) for one in zip(given.parts, own, strict=True)
+            ]
             shapes = [tasks.shape_of(part) for part in given.parts]
         else:
             _check_memory(self.name, client, given.bytes)
@@ -138,10 +140,11 @@ class _OnWorkers(ShardedData):
         self.n, self.weighted = sum(self.lengths), weights is not None
         self.dtype = np.dtype("float64" if any(shape.dtype == "float64" for shape in filled) else "float32")
 
-    def blocks(self, estimator: Any) -> DaskBlocks:
-        return DaskBlocks(
+    def blocks(self, estimator: Any) -> RemoteBlocks:
+        parts, self.parts = self.parts, []  # the blocks let go of them as soon as they can
+        return RemoteBlocks(
             self.client,
-            self.parts,
+            parts,
             self.lengths,
             self.d,
             rows_per_block(self.d, self.dtype.name),

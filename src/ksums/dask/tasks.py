@@ -71,10 +71,20 @@ def as_part(X: Any, weights: Any, name: str) -> Part:
     narrow = rows.dtype.kind in "biu" and rows.dtype.itemsize <= 2
     if not narrow and rows.dtype not in (np.float16, np.float32, np.float64):
         rows = rows.astype(np.float64)
-    own = None if weights is None else np.asarray(weights, np.float64)
-    if own is not None and not (np.isfinite(own) & (own >= 0)).all():
-        raise ValueError(f"{name}: sample_weight must be finite and >= 0. Give a row weight 0 to leave it out.")
-    return Part(np.ascontiguousarray(rows), own)
+    return Part(np.ascontiguousarray(rows), None if weights is None else checked_weights(weights))
+
+
+def checked_weights(weights: Any) -> np.ndarray:
+    """The weights of a part."""
+    own = np.asarray(weights, np.float64)
+    if not (np.isfinite(own) & (own >= 0)).all():
+        raise ValueError("KSums: sample_weight must be finite and >= 0. Give a row weight 0 to leave it out.")
+    return own
+
+
+def part_of_file(file: FilePart, weights: Any) -> Part:
+    """A file, which is read when its rows are needed."""
+    return Part(file, None if weights is None else checked_weights(weights))
 
 
 class Shape(NamedTuple):

@@ -72,7 +72,7 @@ class _InThisProcess(ShardedData):
         places = places_of(self.lengths, rows_per_block(self.d, self.dtype.name))
         needs = memory_for(Shape(self.n, self.d, k, self.dtype.name, memory=self.memory), len(places))
         sources.check_memory(estimator, self.memory, needs.least)
-        reader = Reader(self.source, places, self.weights, self.memory - needs.least - needs.bounds)
+        reader = Reader(self.source, places, self.weights, needs.rows)
         reader.check = lambda X, first: checking.check_block(name, X, first)
         folder = Path(tempfile.gettempdir()) if needs.labels_in_file else None
         cosine = estimator.metric == "cosine"

@@ -40,6 +40,10 @@ class Part(ABC):
     def read(self, rows: slice) -> np.ndarray:
         """Some of the rows, as a C-ordered array."""
 
+    def read_into(self, room: np.ndarray, rows: slice) -> np.ndarray:
+        """The same in the first bytes of ``room``, if the file can be read there: new memory costs time."""
+        return self.read(rows)
+
 
 class Source:
     """Rows in parts.
@@ -114,13 +118,24 @@ class NpyPart(ArrayPart):
         self.path, self.offset, self.width, self.kind = path, X.offset, X.shape[1], X.dtype
         self.X = np.empty((0, X.shape[1]), X.dtype)
 
-    def read(self, rows: slice) -> np.ndarray:
-        first, count = rows.start * self.width * self.kind.itemsize, (rows.stop - rows.start) * self.width
-        found = np.fromfile(self.path, self.kind, count, offset=self.offset + first)
-        if len(found) < count:
-            raise ValueError(f"{self.name} has become shorter since it was opened.")
-        found = found.reshape(-1, self.width)
+    def read_into(self, room: np.ndarray, rows: slice) -> np.ndarray:
+        size, start = self.width * self.kind.itemsize, self.offset + rows.start * self.width * self.kind.itemsize
+        count = (rows.stop - rows.start) * size
+        if len(room) < count:
+            return self.read(rows)
+        with self.path.open("rb", buffering=0) as file:
+            file.seek(start)
+            filled = 0
+            while filled < count:
+                more = file.readinto(room[filled:count].data)
+                if not more:
+                    raise ValueError(f"{self.name} has become shorter since it was opened.")
+                filled += more
+        found = room[:count].view(self.kind).reshape(-1, self.width)
         return np.ascontiguousarray(found if self.chosen is None else found[:, self.chosen], self.dtype)
+
+    def read(self, rows: slice) -> np.ndarray:
+        return self.read_into(np.empty((rows.stop - rows.start) * self.width * self.kind.itemsize, np.uint8), rows)
 
 
 class GroupedPart(Part):

@@ -84,25 +84,31 @@ def plan_shards(parameters: Mapping[str, Any], shape: Shape, block_rows: int, bl
 
 
 class Needs(NamedTuple):
-    """Memory that a fit takes besides the blocks it keeps."""
+    """Memory that a fit takes at least, and what it does with more."""
 
     least: float  # bytes
-    bounds: float  # bytes for bounds that are kept from round to round, if there is room for them
+    bounds: float  # bytes for bounds that are kept from round to round
+    rows: float  # bytes for rows that are kept
     labels_in_file: bool
 
 
 def memory_for(shape: Shape, blocks: int) -> Needs:
     """What a fit needs: the sample, which its search copies; a few blocks; sums; labels, twice, if there is room.
 
-    After the sample is done its memory serves the rounds.
+    After the sample is done its memory serves the rounds: for sums, and for bounds, which save more time than rows that
+    need not be read again.
     """
     sample = _COPIES_OF_SAMPLE * sample_rows(shape) * shape.d * np.dtype(shape.dtype).itemsize
     block = min(_BLOCK_BYTES, shape.bytes // max(1, blocks))
     sums = _COPIES_OF_SUMS * shape.k * (shape.d + 3) * 8
     in_file = 8 * shape.n > _SHARE_OF_LABELS * shape.memory
-    least = max(sample, sums) + _BLOCKS_AT_ONCE * block + (0 if in_file else 8 * shape.n)
-    bounds = bytes_of_bounds(shape.n, shape.d, shape.k, np.dtype(shape.dtype).itemsize)
-    return Needs(least, max(0.0, min(bounds, shape.memory - least)) if shape.k <= MOST_CLUSTERS else 0.0, in_file)
+    always = _BLOCKS_AT_ONCE * block + (0 if in_file else 8 * shape.n)
+    bounds = 0.0
+    if shape.k <= MOST_CLUSTERS:
+        wanted = bytes_of_bounds(shape.n, shape.d, shape.k, np.dtype(shape.dtype).itemsize)
+        bounds = max(0.0, min(wanted, shape.memory - always - sums))
+    least = always + max(sample, sums)
+    return Needs(least, bounds, max(0.0, shape.memory - max(least, always + sums + bounds)), in_file)
 
 
 def sample_rows(shape: Shape) -> int:

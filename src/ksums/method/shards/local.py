@@ -37,6 +37,7 @@ class Reader:
         self.source, self.places, self.weights = source, places, weights
         self.kept: dict[int, np.ndarray] = {}
         self.room = memory
+        self._rooms: list[np.ndarray] = []  # for blocks that are not kept: one in work, one read ahead
         self.check: Callable[[np.ndarray, int], None] | None = None
         """Called with the rows of each block and the number of its first row, until it is None."""
 
@@ -46,13 +47,22 @@ class Reader:
             return self.kept[number]
         place = self.places[number]
         part = self.source.parts[place.part]
-        X = part.read(place.rows)
+        size = place.length * self.source.d * part.dtype.itemsize
+        keeps = not part.in_memory and size <= self.room
+        X = part.read(place.rows) if keeps or part.in_memory else part.read_into(self._room(number), place.rows)
         if self.check is not None:
             self.check(X, place.first)
-        if not part.in_memory and X.nbytes <= self.room:
-            self.room -= X.nbytes
+        if keeps:
+            self.room -= size
             self.kept[number] = X
         return X
+
+    def _room(self, number: int) -> np.ndarray:
+        """Room for a block, which the block before the last may have used, but not the last."""
+        if not self._rooms:
+            widest = max(self.source.parts[place.part].dtype.itemsize * place.length for place in self.places)
+            self._rooms = [np.empty(widest * self.source.d, np.uint8) for _ in range(2)]
+        return self._rooms[number % 2]
 
     def weights_of(self, number: int) -> np.ndarray | None:
         place = self.places[number]
