@@ -3,21 +3,26 @@
 import itertools
 import json
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
 from helpers import digest, rule_of
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 
-from ksums import BisectingKSums, KSums
+from ksums import Annealed, BisectingKSums, FitInterrupted, KSums
 from ksums.io import open_source, write_vecs
 from ksums.method.data.rows import prepare
+from ksums.method.fitting.checkpoint import CheckpointFile
 from ksums.method.shards.blocks import places_of
 from ksums.method.shards.kept import KeptEngines
+from ksums.method.shards.local import LocalBlocks
 from ksums.method.shards.orders import Order
 from ksums.method.shards.start import drawn, sample_counts
 from ksums.method.shards.sums import Sums, Units, changes, clusters_of
@@ -311,6 +316,97 @@ def test_empty_parts_are_skipped(parts, small_blocks):
     assert digest(fitted([parts[0], empty, *parts[1:], empty]).labels_) == digest(fitted(parts).labels_)
 
 
+@pytest.mark.parametrize("engine", ["auto", "exact", "neighbors"])
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_blocks_without_active_rows(engine, metric, parts, small_blocks):
+    """Files whose rows all weigh nothing or, under cosine, are all zeros; and a part of a single row."""
+    parts = [*parts[:2], parts[2][:1], parts[2][1:]]
+    weights = np.ones(4000)
+    weights[1500:1801] = 0.0
+    if metric == "cosine":
+        parts[1][:] = 0.0
+    model = KSums(12, random_state=0, engine=engine, metric=metric)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(parts, sample_weight=weights)
+    assert model.sizes_.sum() == 3699
+    assert model.sizes_.min() > 0
+    if metric == "l2":  # a row without weight gets a label, too
+        assert len(np.unique(model.labels_[1500:1801])) > 5
+
+
+def test_samples_are_drawn_from_rows_that_count(parts, small_blocks):
+    weights = np.zeros(4000)
+    weights[::40] = 1.0
+    model = KSums(12, random_state=0).fit(parts, sample_weight=weights)
+    assert model.sizes_.sum() == 100
+    with pytest.raises(ValueError, match=r"weights from 1e-06 to 1e\+12 are too far apart for data in parts"):
+        KSums(12).fit(parts, sample_weight=np.where(weights > 0, 1e12, 1e-6))
+
+
+def test_many_empty_clusters_cost_one_scan(small_blocks, monkeypatch):
+    X = np.repeat(np.arange(30.0), 20)[:, None]
+    calls, counts = [], LocalBlocks.counts
+    monkeypatch.setattr(LocalBlocks, "counts", lambda self: calls.append(1) or counts(self))
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(30\)"):
+        model = KSums(50, random_state=0).fit([X[:300], X[300:]])
+    assert np.bincount(model.labels_, minlength=50).min() > 0
+    assert len(calls) <= 1
+
+
+# -------------------------------------------------------------------------------------------- Ctrl-C
+MOMENTS = [
+    ("ksums.method.shards.local.with_lists", 3),
+    ("ksums.method.shards.local.make_pass", 11),
+    ("ksums.method.shards.course.objective_of", 4),
+    ("ksums.method.shards.local.LocalBlocks.keep", 3),
+    ("ksums.method.shards.run.ShardRun._record", 4),
+    ("ksums.method.shards.run.ShardRun._is_over", 4),
+    ("ksums.method.shards.checkpoint.save", 4),
+]
+"""What is interrupted, and in which call."""
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize(("name", "call"), MOMENTS, ids=[name.rpartition(".")[2] for name, _ in MOMENTS])
+def test_ctrl_c_at_any_moment(name, call, before, parts, tmp_path, small_blocks, monkeypatch):
+    """Labels and sums are those of the same round, and a resumed fit ends as if nothing had happened."""
+    place, _, attribute = name.rpartition(".")
+    owner = pkgutil.resolve_name(place)
+    original, calls, path = getattr(owner, attribute), [], tmp_path / "run.ckpt"
+
+    def interrupted(*arguments, **more):
+        calls.append(1)
+        if before and len(calls) == call:
+            raise KeyboardInterrupt
+        found = original(*arguments, **more)
+        if not before and len(calls) == call:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(CheckpointFile, "is_due", lambda self: True)
+    monkeypatch.setattr(owner, attribute, interrupted)
+    with pytest.warns(FitInterrupted):
+        stopped = fitted(parts, checkpoint=path)
+    monkeypatch.setattr(owner, attribute, original)
+    X = np.concatenate(parts).astype(np.float64)
+    sums = np.array([X[stopped.labels_ == r].sum(axis=0) for r in range(12)])
+    np.testing.assert_allclose(stopped.composites_, sums, rtol=1e-6, atol=1e-3)
+    assert len(np.unique(stopped.labels_)) == 12
+    resumed, expected = fitted(parts, checkpoint=path), fitted(parts)
+    assert digest(resumed.labels_) == digest(expected.labels_)
+
+
+def test_ctrl_c_in_the_sample_is_not_swallowed(parts, tmp_path, small_blocks, monkeypatch):
+    def interrupt(self, *_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ksums.method.fitting.run.Run.one_pass", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(parts, checkpoint=tmp_path / "run.ckpt")
+    assert not (tmp_path / "run.ckpt").exists()
+
+
 # -------------------------------------------------------------------------------------------- checkpoints
 class _KilledError(Exception):
     pass
@@ -357,6 +453,10 @@ def test_other_data_is_refused(parts, tmp_path, small_blocks):
     path = tmp_path / "run.ckpt"
     fitted(parts, checkpoint=path)
     parts[1][3, 3] += 1
+    with pytest.raises(ValueError, match="belongs to a fit with data="):
+        fitted(parts, checkpoint=path)
+    parts[1][3, 3] -= 1
+    parts[2][[5, 7]] = parts[2][[7, 5]]  # the same values in another order
     with pytest.raises(ValueError, match="belongs to a fit with data="):
         fitted(parts, checkpoint=path)
     (tmp_path / "other").write_text("no checkpoint")
@@ -449,6 +549,40 @@ def test_a_function_must_yield_the_same_arrays(parts, small_blocks):
 
     with pytest.raises(ValueError, match="must yield the same arrays each time"):
         fitted(changing)
+
+
+def test_a_function_that_yields_one_generator_is_refused(parts, small_blocks):
+    generator = (part for part in parts)
+    with pytest.raises(ValueError, match="must yield the same arrays each time"):
+        fitted(lambda: generator)
+
+
+def test_a_function_may_use_its_array_again(parts, small_blocks):
+    """It fills the same memory with the rows of the next part, while the last one is still at work."""
+    room = np.empty((2200, 8), np.float32)
+
+    def refilled():
+        for part in parts:
+            room[: len(part)] = part
+            yield room[: len(part)]
+
+    assert digest(fitted(refilled, max_memory="1MB").labels_) == digest(fitted(parts).labels_)
+
+
+def test_one_row_group_is_held_at_a_time(parts, tmp_path):
+    as_parquet(parts, tmp_path)
+    source = open_source(tmp_path)
+    for part in source.parts:
+        part.read(slice(0, part.rows))
+    assert not any(isinstance(value, np.ndarray) for part in source.parts for value in vars(part).values()
+                   if value is not part.starts)  # fmt: skip
+
+
+def test_no_more_rounds_than_max_iter(parts, small_blocks):
+    for options in ({"max_iter": 5}, {"max_iter": 6, "tol": 0.0}, {"max_iter": 1}):
+        assert fitted(parts, **options).n_iter_ <= options["max_iter"]
+    plan = fitted(parts, rule=Annealed(start=5.0, passes=4)).plan_
+    assert plan.relaxations == (5.0, 4.0, 3.0, 2.0)
 
 
 def test_the_plan_is_readable(parts, small_blocks):

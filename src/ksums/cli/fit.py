@@ -94,7 +94,8 @@ def fit(
         return
     outputs = {"--labels": labels, "--model": model, "--history": history, "--report": report}
     suffixes = {"--labels": LABELS, "--history": TABLES, "--report": PAGES}
-    check_outputs({option: (path, suffixes.get(option, ())) for option, path in outputs.items()}, [data])
+    files = {**outputs, "--checkpoint": None if checkpoint is None else Path(checkpoint)}
+    check_outputs({option: (path, suffixes.get(option, ())) for option, path in files.items()}, [data])
     options = {
         "objective": objective,
         "effort": effort,

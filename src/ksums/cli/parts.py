@@ -60,8 +60,14 @@ def fit_parts(
     from ksums import save
 
     labels, model, history = (outputs[option] for option in ("--labels", "--model", "--history"))
-    check_outputs({"--model": (model, ()), "--history": (history, TABLES)}, [part.name for part in source.parts])
+    files = {"--model": (model, ()), "--history": (history, TABLES)}
+    if estimator.checkpoint is not None:
+        files["--checkpoint"] = Path(estimator.checkpoint), ()
+    check_outputs(files, [part.name for part in source.parts])
     names = _label_names(labels, source)
+    for option, (path, _) in files.items():
+        if labels is not None and path is not None and path.resolve() == labels.resolve():
+            raise ValueError(f"{option}: {path} is also the folder of --labels; use another name.")
     silent, started = quiet or as_json, time.perf_counter()
     if not silent:
         k = plural(estimator.n_clusters, "cluster")

@@ -18,7 +18,7 @@ from uuid import uuid4
 import numpy as np
 
 from ksums.dask import tasks
-from ksums.dask.tasks import Shared
+from ksums.dask.tasks import Draw, Shared
 from ksums.method.data.centres import Centres
 from ksums.method.data.measures import ClusterMeasures
 from ksums.method.shards.blocks import Blocks, Place, places_of
@@ -50,6 +50,8 @@ class RemoteBlocks(Blocks):
         weighted: bool,
         threads: int | None,
         name: str,
+        with_digest: bool = False,
+        room: float = 0.0,  # bytes for bounds on each worker
     ) -> None:
         self.client, self.parts, self.lengths, self.d, self.k, self.weighted = client, parts, lengths, d, k, weighted
         self.places: list[Place] = places_of(lengths, most)
@@ -61,7 +63,7 @@ class RemoteBlocks(Blocks):
         filled = [part for part, own in enumerate(self._of_part) if own]
         found = self._gather(
             [
-                self._submit(tasks.moments_of_part, parts[part], self._places(part), cosine, dtype, name)
+                self._submit(tasks.moments_of_part, parts[part], self._places(part), cosine, dtype, name, with_digest)
                 for part in filled
             ]
         )
@@ -69,7 +71,7 @@ class RemoteBlocks(Blocks):
         self.frame = frame_of(self.moments, cosine, np.dtype(dtype))
         workers = sorted(client.nthreads())
         self._group_parts = _divided(filled, lengths, max(1, len(workers)))
-        self._shared = [self._shared_of(group, threads) for group in self._group_parts]
+        self._shared = [self._shared_of(group, threads, room) for group in self._group_parts]
         self._rows = [
             self.client.submit(
                 tasks.together,
@@ -87,11 +89,11 @@ class RemoteBlocks(Blocks):
     def _places(self, part: int) -> list[Place]:
         return [self.places[number] for number in self._of_part[part]]
 
-    def _shared_of(self, group: list[int], threads: int | None) -> Shared:
+    def _shared_of(self, group: list[int], threads: int | None, room: float) -> Shared:
         blocks = [
             (number, at, self.places[number].rows) for at, part in enumerate(group) for number in self._of_part[part]
         ]
-        return Shared(blocks, self.frame, self.k, self.d, threads, self._fit)
+        return Shared(blocks, self.frame, self.k, self.d, threads, self._fit, room)
 
     # ------------------------------------------------------------------------------------ tasks
     def _submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
@@ -118,21 +120,21 @@ class RemoteBlocks(Blocks):
 
     # ------------------------------------------------------------------------------------ what a course asks
     def sample(self, count: int, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
-        counts = sample_counts([place.length for place in self.places], count)
-        drawn = [
-            self._submit(
-                tasks.sample_of_part,
-                self.parts[part],
-                [(number, self.places[number], counts[number]) for number in own],
-                seed,
-            )
-            for part, own in enumerate(self._of_part)
-            if own
-        ]
-        found = self._gather(drawn)
+        active = [moments.n for moments in self.moments]
+        counts = sample_counts(active, count)
+        draws = [Draw(*one) for one in zip(range(self.count), self.places, active, counts, strict=True)]
+        found = self._gather(
+            [
+                self._submit(
+                    tasks.sample_of_part, self.parts[part], [draws[number] for number in own], self.frame, seed
+                )
+                for part, own in enumerate(self._of_part)
+                if own
+            ]
+        )
         self.parts = [None] * len(self.parts)  # from here on the groups hold the rows
-        weights = np.concatenate([one for _, one in found]) if self.weighted else None
-        return np.concatenate([rows for rows, _ in found]), weights
+        rows, weights = (np.concatenate(one) for one in zip(*found, strict=True))
+        return rows, weights if self.weighted else None
 
     def assign(self, centres: Centres) -> Sums:
         self._groups, self._stride = self._each(tasks.assign, self._submit(tasks.handed, centres)), 1
@@ -153,8 +155,8 @@ class RemoteBlocks(Blocks):
 
     def step(self, order: Order) -> Step:
         handed = self._submit(tasks.handed, order)
-        self._groups = self._each(tasks.take_step, self._stride, handed, of=self._groups)
-        self._stride = 1
+        groups = self._each(tasks.take_step, self._stride, handed, of=self._groups)
+        self._groups, self._stride, self.is_open = groups, 1, True
         return self._total(self._groups)
 
     def take_back(self, emptied: np.ndarray) -> Sums:
@@ -165,7 +167,7 @@ class RemoteBlocks(Blocks):
         return self._added(self._each(tasks.changes_of_every, stride, of=self._groups)).changes
 
     def keep(self, stride: int) -> None:
-        self._stride = stride
+        self._stride, self.is_open = stride, False
 
     def measure(self, sums: Sums) -> ClusterMeasures:
         centres = centres_in_data(self.frame, sums)
@@ -200,11 +202,12 @@ class RemoteBlocks(Blocks):
 
     def _start_from(self, labels: np.ndarray) -> None:
         """Groups that depend on nothing but these labels."""
-        self._groups, self._stride = [], 1
+        groups = []
         for shared in self._shared:
             places = [self.places[number] for number, _, _ in shared.blocks]
             own = [labels[place.first : place.first + place.length] for place in places]
-            self._groups.append(self._submit(tasks.restored, own, self.k, self.d))
+            groups.append(self._submit(tasks.restored, own, self.k, self.d))
+        self._groups, self._stride = groups, 1
 
 
 def _divided(parts: list[int], lengths: list[int], count: int) -> list[list[int]]:

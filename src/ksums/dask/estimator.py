@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ksums.checking.parameters import check_parameters
+from ksums.checking.sources import check_estimator
 from ksums.dask import tasks
 from ksums.dask.blocks import RemoteBlocks
 from ksums.dask.compat import memory_of_workers
@@ -19,6 +21,8 @@ from ksums.planning.shards import rows_per_block
 _SHARE_OF_MEMORY = 0.6
 """Of the memory of the workers, rows may take this share: Dask begins to write to disk above it, and bounds, labels and
 sums need room, too."""
+_SHARE_FOR_BOUNDS = 0.15
+"""Bounds may take this share of the memory of a worker."""
 
 
 class KSums(OneMachine, in_files=False):
@@ -58,16 +62,24 @@ class KSums(OneMachine, in_files=False):
         self
             ``labels_`` is a lazy Dask array with the chunks of X; it lives on the workers.
         """
+        check_parameters(self)
+        check_estimator(self)
+        if self.max_memory is not None:
+            raise ValueError(
+                f"{type(self).__name__}: max_memory is for one machine; limit the memory of the workers, and leave "
+                "max_memory=None."
+            )
         data = _OnWorkers(self, _partitions(type(self).__name__, X), sample_weight, _client(client))
         return fit_blocks(self, data)
 
     def predict(self, X, *, search="exact"):
         """Index of the nearest centre for each row, as a lazy Dask array."""
-        return self._lazily(X, lambda block: OneMachine.predict(self, block, search=search), None, np.int32)
+        model = self._bare()
+        return self._lazily(X, lambda block: model.predict(block, search=search), None, np.int32)
 
     def transform(self, X):
         """Distances (n, k) to the centres, as a lazy Dask array."""
-        return self._lazily(X, lambda block: OneMachine.transform(self, block), len(self.cluster_centers_), None)
+        return self._lazily(X, self._bare().transform, len(self.cluster_centers_), None)
 
     def on_one_machine(self):
         """The same model as a :class:`ksums.KSums`, with its labels in memory. Files hold models in this form.
@@ -76,9 +88,15 @@ class KSums(OneMachine, in_files=False):
         -------
         ksums.KSums
         """
+        model = self._bare()
+        model.labels_ = self.labels_.compute()
+        return model
+
+    def _bare(self) -> OneMachine:
+        """The model without its labels, which workers can be sent."""
         check_is_fitted(self)
         model = OneMachine(**self.get_params(deep=False))
-        model.__dict__.update({**vars(self), "labels_": self.labels_.compute()})
+        model.__dict__.update({name: value for name, value in vars(self).items() if name != "labels_"})
         return model
 
     def _lazily(self, X: Any, function: Any, columns: int | None, dtype: Any) -> Any:
@@ -154,6 +172,8 @@ class _OnWorkers(ShardedData):
             weighted=self.weighted,
             threads=estimator.n_threads,
             name=self.name,
+            with_digest=estimator.checkpoint is not None,
+            room=_SHARE_FOR_BOUNDS * min(memory_of_workers(self.client)),
         )
 
     def labels(self, found: Any) -> Any:
@@ -212,7 +232,7 @@ def _partitions(name: str, X: Any) -> _Partitions:
 
 def _check_memory(name: str, client: Any, size: int) -> None:
     """Refuse rows that the workers cannot hold."""
-    room = memory_of_workers(client)
+    room = sum(memory_of_workers(client))
     if size > _SHARE_OF_MEMORY * room:
         raise MemoryError(
             f"{name}: X takes {size / 1e9:,.3g} GB, and the workers have {room / 1e9:,.3g} GB in all, of which rows "

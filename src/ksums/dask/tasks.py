@@ -22,13 +22,15 @@ from ksums.method.shards.frame import Frame, Moments, moments_of
 from ksums.method.shards.kept import KeptEngines
 from ksums.method.shards.measures import measure_block
 from ksums.method.shards.orders import Order
-from ksums.method.shards.start import drawn
+from ksums.method.shards.start import drawn, sample_of_block
 from ksums.method.shards.steps import Step, first_labels, make_pass, sums_of, taken_back, with_lists
 from ksums.method.shards.sums import Sums, changes
 
 _ENGINES: dict[str, KeptEngines] = {}
 """The engines of the last round on this worker, by the name of the fit: bounds save work and change nothing, so it does
 not matter whether the next round of a block finds them."""
+_FITS = 3
+"""Fits whose engines a worker keeps, at most."""
 
 
 class Part(NamedTuple):
@@ -52,6 +54,7 @@ class Shared(NamedTuple):
     d: int
     threads: int | None
     fit: str  # a name for the fit, unlike that of any other
+    room: float  # bytes for bounds on a worker
 
 
 class Group(NamedTuple):
@@ -109,27 +112,34 @@ def shape_of_part(part: Part) -> Shape:
     return shape_of(part.X)
 
 
-def moments_of_part(part: Part, places: Sequence[Place], cosine: bool, dtype: str, name: str) -> list[Moments]:
+def moments_of_part(
+    part: Part, places: Sequence[Place], cosine: bool, dtype: str, name: str, with_digest: bool
+) -> list[Moments]:
     """The moments of each block of a part; its values are checked."""
     found = []
     for place in places:
         X, weights = part.cut(place.rows)
         check_block(name, X, place.first)
-        found.append(moments_of(X, weights, cosine, np.dtype(dtype)))
+        found.append(moments_of(X, weights, cosine, np.dtype(dtype), with_digest))
     return found
 
 
-def sample_of_part(
-    part: Part, places: Sequence[tuple[int, Place, int]], seed: int
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """The share of a part in the sample; ``places``: number of the block, its place, and how many rows of it."""
+class Draw(NamedTuple):
+    """Rows of a block that are in the sample."""
+
+    number: int  # of the block
+    place: Place
+    active: int  # rows
+    share: int  # of them that are in the sample
+
+
+def sample_of_part(part: Part, draws: Sequence[Draw], frame: Frame, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The share of a part in the sample: rows and weights."""
     found = []
-    for number, place, count in places:
-        X, weights = part.cut(place.rows)
-        ids = drawn(place.length, count, seed, number)
-        found.append((X[ids], np.ones(len(ids)) if weights is None else weights[ids]))
-    rows, of_rows = (np.concatenate(one) for one in zip(*found, strict=True))
-    return rows, None if part.weights is None else of_rows
+    for number, place, active, share in draws:
+        found.append(sample_of_block(*part.cut(place.rows), drawn(active, share, seed, number), frame))
+    rows, weights = (np.concatenate(one) for one in zip(*found, strict=True))
+    return rows, weights
 
 
 def together(*parts: Part) -> list[Part]:
@@ -155,7 +165,7 @@ def take_step(parts: list[Part], shared: Shared, last: Group, stride: int, order
     before = kept(shared, last, stride)
     after: list[np.ndarray] = []
     total = Step(Sums.zero(shared.k, shared.d))
-    engines = _ENGINES.setdefault(shared.fit, KeptEngines())
+    engines = _engines_of(shared)
     with computing(shared.threads):
         order = with_lists(order, shared.frame.dtype)
 
@@ -250,6 +260,13 @@ def forget(fit: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------ helpers
+def _engines_of(shared: Shared) -> KeptEngines:
+    if shared.fit not in _ENGINES:
+        for name in list(_ENGINES)[: 1 - _FITS]:  # of fits that were not ended, or of tasks that were repeated later
+            _ENGINES.pop(name, None)
+    return _ENGINES.setdefault(shared.fit, KeptEngines(shared.room))
+
+
 def _over_blocks(parts: list[Part], shared: Shared, work: Callable[[int, Rows], Any]) -> Iterator[Any]:
     def read(position: int) -> tuple[np.ndarray, np.ndarray | None]:
         _, at, span = shared.blocks[position]

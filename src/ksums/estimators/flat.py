@@ -256,7 +256,7 @@ class KSums(Clusterer):
         if is_source(X):
             from ksums.estimators.sharded import predict_source
 
-            return predict_source(self, X)
+            return predict_source(self, X, search)
         if search == "exact":
             return super().predict(X)
         X = self._check_new(X)

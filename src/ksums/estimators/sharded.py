@@ -8,6 +8,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from ksums.compute.compat import callback_context
 from ksums.compute.machine import free_memory
 from ksums.compute.threads import computing
 from ksums.estimators.callbacks import Listening, check_callbacks
-from ksums.estimators.checkpoints import digest_of, seeds_and_checkpoint
+from ksums.estimators.checkpoints import seeds_and_checkpoint
 from ksums.estimators.interruption import FitInterrupted
 from ksums.io.sources import Source, open_source
 from ksums.method.fitting.budget import Budget
@@ -75,11 +76,18 @@ class _InThisProcess(ShardedData):
         reader = Reader(self.source, places, self.weights, needs.rows)
         reader.check = lambda X, first: checking.check_block(name, X, first)
         folder = Path(tempfile.gettempdir()) if needs.labels_in_file else None
-        cosine = estimator.metric == "cosine"
-        return LocalBlocks(reader, cosine, self.dtype, k, folder=folder, room=needs.bounds)
+        return LocalBlocks(
+            reader,
+            estimator.metric == "cosine",
+            self.dtype,
+            k,
+            folder=folder,
+            room=needs.bounds,
+            with_digest=estimator.checkpoint is not None,
+        )
 
     def labels(self, found: np.ndarray) -> np.ndarray:
-        return found if isinstance(found, np.memmap) else found.copy()
+        return found
 
 
 def fit_source(estimator: Any, data: Any, sample_weight: Any) -> Any:
@@ -99,7 +107,9 @@ def fit_blocks(estimator: Any, data: ShardedData) -> Any:
     with computing(estimator.n_threads) as threads:
         blocks = data.blocks(estimator)
         checking.check_enough_rows(estimator, data.n, blocks.frame.n, k)
-        shape = Shape(data.n, data.d, k, data.dtype.name, weighted=data.weighted, memory=data.memory, threads=threads)
+        shape = Shape(
+            blocks.frame.n, data.d, k, data.dtype.name, weighted=data.weighted, memory=data.memory, threads=threads
+        )
         parameters, length = estimator.get_params(deep=False), rows_per_block(data.d, data.dtype.name)
         plan = plan_shards(parameters, shape, length, blocks.count)
         facts = {
@@ -107,12 +117,13 @@ def fit_blocks(estimator: Any, data: ShardedData) -> Any:
             "columns": data.d,
             "dtype": data.dtype.name,
             "init": estimator.init,
-            "data": digest_of(np.atleast_1d(value) for one in blocks.moments for value in one),
+            "data": sha256("".join(one.digest for one in blocks.moments).encode()).hexdigest(),
         }
         (seed,), checkpoint = seeds_and_checkpoint(estimator, 1, facts)
 
         def attributes_of(run: ShardRun) -> dict[str, Any]:
-            return _attributes_of(data, run, plan)
+            found = _attributes_of(data, run, plan)
+            return {**found, "labels_": found["labels_"].copy()}  # of a fit that goes on
 
         context = callback_context(estimator, protocol, plan.most_records)
         given: dict[str, Any] = {"X": data, "y": None, "metadata": {}}
@@ -121,14 +132,15 @@ def fit_blocks(estimator: Any, data: ShardedData) -> Any:
             Listening(estimator, context, given, functions, attributes_of, plan) as listener,
         ):
             run = ShardRun(ShardJob(blocks, plan, listener, Budget.of(plan.seconds, 1, started), seed, checkpoint)).go()
-            found = attributes_of(run)
+            found = _attributes_of(data, run, plan)
     estimator.__dict__.update(found)
     _warn(estimator, run, blocks, data.n)
     return estimator
 
 
-def predicted_parts(model: Any, source: Source) -> Iterator[np.ndarray]:
+def predicted_parts(model: Any, source: Source, search: str = "exact") -> Iterator[np.ndarray]:
     """What ``model.predict`` says of each part, which is read in blocks."""
+    how = {} if search == "exact" else {"search": search}
     if source.d != model.n_features_in_:
         raise ValueError(f"{source.parts[0].name} has {source.d} columns; the model needs {model.n_features_in_}.")
     known = getattr(model, "feature_names_in_", None)
@@ -138,15 +150,15 @@ def predicted_parts(model: Any, source: Source) -> Iterator[np.ndarray]:
     for part in source.parts:
         with warnings.catch_warnings():  # arrays have no names; those of the files were compared above
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-            found = [model.predict(part.read(rows)) for rows in blocks(part.rows, length)]
+            found = [model.predict(part.read(rows), **how) for rows in blocks(part.rows, length)]
         yield np.concatenate([np.empty(0, np.int32), *found]).astype(np.int32, copy=False)
 
 
-def predict_source(model: Any, data: Any) -> np.ndarray:
+def predict_source(model: Any, data: Any, search: str = "exact") -> np.ndarray:
     """The nearest centres of rows in parts."""
     known = getattr(model, "feature_names_in_", None)
     source = open_source(data, if_named=None if known is None else known.tolist())
-    return np.concatenate(list(predicted_parts(model, source)))
+    return np.concatenate(list(predicted_parts(model, source, search)))
 
 
 def _attributes_of(data: ShardedData, run: ShardRun, plan: ShardPlan) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,11 @@ class ParquetGroups:
             self.chosen = requested(path, file.schema_arrow, columns, if_named)
             about = file.metadata
             self.lengths = np.array([about.row_group(at).num_rows for at in range(about.num_row_groups)], np.int64)
-            empty = file.schema_arrow.empty_table().select(self.chosen)
-        if len(self.lengths):
-            self.names: list[str] | None = self._table(0).columns
-        else:
-            self.names = numbers_of(path, empty).columns
-        self.width = len(self.names or ())
+            first = file.schema_arrow.empty_table().select(self.chosen)
+            for batch in islice(file.iter_batches(batch_size=1, columns=self.chosen), 1):
+                first = type(first).from_batches([batch]).select(self.chosen)
+        table = numbers_of(path, first)
+        self.names, self.width, self.dtype = table.columns, table.X.shape[1], table.X.dtype
 
     def read(self, number: int) -> np.ndarray:
         """The rows of a group."""
@@ -48,10 +48,12 @@ class ArrowGroups:
         with self._opened() as file:
             self.chosen = requested(path, file.schema, columns, if_named)
             counts = [file.get_batch(at).num_rows for at in range(file.num_record_batches)]
-            empty = file.schema.empty_table().select(self.chosen)
+            first = file.schema.empty_table().select(self.chosen)
+            if counts:
+                first = type(first).from_batches([file.get_batch(0)]).select(self.chosen).slice(0, 1)
         self.lengths = np.array(counts, np.int64)
-        self.names: list[str] | None = (self._table(0) if counts else numbers_of(path, empty)).columns
-        self.width = len(self.names or ())
+        table = numbers_of(path, first)
+        self.names, self.width, self.dtype = table.columns, table.X.shape[1], table.X.dtype
 
     def read(self, number: int) -> np.ndarray:
         """The rows of a batch."""

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -138,15 +139,34 @@ class NpyPart(ArrayPart):
         return self.read_into(np.empty((rows.stop - rows.start) * self.width * self.kind.itemsize, np.uint8), rows)
 
 
+class _Last:
+    """What was last read of a file that is not read row by row: neighbouring blocks may share it.
+
+    There is one for all files of a process, so that it never takes more memory than one of them.
+    """
+
+    def __init__(self) -> None:
+        self._held: tuple[tuple[str, int], np.ndarray] | None = None
+
+    def get(self, key: tuple[str, int], read: Callable[[], np.ndarray]) -> np.ndarray:
+        held = self._held
+        if held is None or held[0] != key:
+            held = self._held = None  # before the next one is read, so that there are never two
+            held = self._held = key, read()
+        return held[1]
+
+
+_LAST = _Last()
+
+
 class GroupedPart(Part):
     """A parquet or Arrow file, read one row group at a time."""
 
     def __init__(self, groups: ParquetGroups | ArrowGroups) -> None:
         self.groups, self.name = groups, str(groups.path)
         self.rows, self.starts = int(groups.lengths.sum()), np.append(0, np.cumsum(groups.lengths))
-        empty = groups.read(0)[:0] if len(groups.lengths) else np.empty((0, groups.width), np.float32)
-        self.d, self.dtype, self.columns = empty.shape[1], empty.dtype, groups.names
-        self._last: tuple[int, np.ndarray] | None = None  # neighbouring blocks may share a group
+        self.d, self.dtype, self.columns = groups.width, groups.dtype, groups.names
+        self._key = uuid4().hex
 
     def read(self, rows: slice) -> np.ndarray:
         first = int(np.searchsorted(self.starts, rows.start, "right")) - 1
@@ -154,16 +174,15 @@ class GroupedPart(Part):
         at = rows.start
         while at < rows.stop:
             group, begin = self._group(first), int(self.starts[first])
+            if group.shape[1] != self.d:
+                raise ValueError(f"{self.name} has rows of {self.d} and of {group.shape[1]} numbers.")
             until = min(rows.stop, int(self.starts[first + 1]))
             found[at - rows.start : until - rows.start] = group[at - begin : until - begin]
             at, first = until, first + 1
         return found
 
     def _group(self, number: int) -> np.ndarray:
-        if self._last is None or self._last[0] != number:
-            self._last = None  # so that there are never two of them
-            self._last = number, self.groups.read(number)
-        return self._last[1]
+        return _LAST.get((self._key, number), lambda: self.groups.read(number))
 
 
 class WholePart(Part):
@@ -174,10 +193,11 @@ class WholePart(Part):
         X, self.columns, _ = read_table(path, columns, if_named=if_named)
         if not isinstance(X, np.ndarray):
             raise ValueError(f"{path} holds sparse rows; files that are read in parts must hold dense rows.")
-        self.rows, self.d, self.dtype = X.shape[0], X.shape[1], as_read(X.dtype)
+        self.rows, self.d, self.dtype, self._key = X.shape[0], X.shape[1], as_read(X.dtype), uuid4().hex
 
     def read(self, rows: slice) -> np.ndarray:
-        return np.ascontiguousarray(read_table(self.path, self.chosen, if_named=self.if_named).X[rows], self.dtype)
+        X = _LAST.get((self._key, 0), lambda: read_table(self.path, self.chosen, if_named=self.if_named).X)
+        return np.array(X[rows], self.dtype, order="C")
 
 
 class _Yielded:
@@ -195,8 +215,13 @@ class _Yielded:
         if number < self.next or not self.next:
             self.iterator, self.next = iter(self.function()), 0
         while self.next <= number:
-            self.last = np.asarray(next(self.iterator))
-            self.next += 1
+            found = next(self.iterator, None)
+            if found is None:
+                raise ValueError(
+                    f"the function yielded {self.next} arrays, but more before; it must yield the same arrays each "
+                    "time it is called."
+                )
+            self.last, self.next = np.asarray(found), self.next + 1
         assert self.last is not None
         return self.last
 
@@ -206,7 +231,7 @@ class YieldedPart(ArrayPart):
 
     def __init__(self, yielded: _Yielded, number: int, X: np.ndarray) -> None:
         super().__init__(X, f"array {number} of the function")
-        self.X, self.shape, self.in_memory = X[:0], X.shape, False
+        self.X, self.shape, self.in_memory = np.empty((0, X.shape[1]), X.dtype), X.shape, False
         self.yielded, self.number = yielded, number
 
     def read(self, rows: slice) -> np.ndarray:
@@ -216,7 +241,7 @@ class YieldedPart(ArrayPart):
                 f"{self.name} has shape {X.shape}, but had {self.shape} before; the function must yield the same "
                 "arrays each time it is called."
             )
-        return np.ascontiguousarray(X[rows], self.dtype)
+        return np.array(X[rows], self.dtype, order="C")  # the function may use its array again
 
 
 def as_read(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -17,7 +17,7 @@ from ksums.planning.flat import flat_rule, plan_flat, schedule_of
 from ksums.planning.plan import EnginePlan, ShardPlan
 from ksums.planning.samples import MOST_CLUSTERS
 from ksums.planning.shape import Shape
-from ksums.rules.annealing import relaxations
+from ksums.rules.annealing import Annealed, relaxations
 from ksums.rules.kinds import SQUARES
 
 _BLOCK_BYTES = 64 << 20
@@ -67,16 +67,18 @@ def plan_shards(parameters: Mapping[str, Any], shape: Shape, block_rows: int, bl
         seconds = min(seconds, float(effort))
         effort = _SHARE_OF_SAMPLE * float(effort)
     small = Shape(rows, shape.d, shape.k, shape.dtype, weighted=shape.weighted, memory=shape.memory)
-    passes = level.annealing if annealed is not None and rows < shape.n else 0
-    settling = min(level.settling, int(parameters["max_iter"])) if parameters["tol"] is None else 10**9
+    max_iter = int(parameters["max_iter"])
+    planned = level.annealing if annealed is None or annealed.passes is None else annealed.passes
+    passes = min(planned, max_iter - 1) if annealed is not None and rows < shape.n else 0
+    settling = level.settling if parameters["tol"] is None else max_iter
     return ShardPlan(
         shape=shape,
         rule=flat_rule(parameters),
         blocks=blocks,
         block_rows=block_rows,
         sample=plan_flat({**parameters, "effort": effort, "time_budget": None}, small),
-        relaxations=tuple(relaxations(_hottest(shape), min(passes, int(parameters["max_iter"]) - 1))),
-        settling=min(settling, int(parameters["max_iter"])),
+        relaxations=tuple(relaxations(_hottest(shape, annealed), passes)),
+        settling=min(settling, max_iter - passes),
         tol=_TOL if parameters["tol"] is None else float(parameters["tol"]),
         engine=_engine(parameters, shape),
         seconds=seconds,
@@ -118,7 +120,9 @@ def sample_rows(shape: Shape) -> int:
     return min(shape.n, max(wanted, _LEAST_PER_CLUSTER * shape.k))
 
 
-def _hottest(shape: Shape) -> float:
+def _hottest(shape: Shape, annealed: Annealed | None) -> float:
+    if annealed is not None and annealed.start is not None:
+        return float(annealed.start)
     members = shape.members
     start = float(np.clip(members / _MEMBERS_PER_RELAXATION, min(3.0, members / 8), 30.0))
     return max(start, min(6.0, members / 16), 1.0)

@@ -15,7 +15,7 @@ from ksums.compute.sharing import ALONE, Team, team
 from ksums.compute.threads import threads
 from ksums.compute.two_nearest import PADDING
 from ksums.compute.vectors import panel_width
-from ksums.method.data.rows import Rows, plain_rows
+from ksums.method.data.rows import Rows
 from ksums.method.engines.kernels.assign import PieceSums, assign_blocks
 from ksums.method.engines.kernels.blocks import Proposals, pass_over_blocks
 from ksums.method.engines.kernels.bounds import Bounds, Drift, Relaxation
@@ -71,14 +71,17 @@ class BlockEngine(Engine):
 
     def let_go_of_rows(self) -> None:
         """See ``protocol.Engine``."""
-        nothing = np.empty((0, self.rows.d), self.rows.dtype)
-        self.rows = plain_rows(nothing)
-        self._make_table()
+        self._reach = float(self._centroids.reach[0]), int(self._centroids.clock[0])
+        nothing = np.empty(0)
+        self.state = ClusterState(self.state.labels, *(nothing for _ in self.state[1:]))
+        del self.rows, self._table, self._centroids, self._work, self._drift, self._proposals
 
     def continue_with(self, rows: Rows, state: ClusterState, rule: Rule) -> None:
         """See ``protocol.Engine``."""
         self.rows, self.state = rows, state
         self._make_table()
+        self._make_work_space(len(state.sizes))
+        self._centroids.reach[0], self._centroids.clock[0] = self._reach
         self.use_rule(rule)
         if self._centroids.reach[1] > self._centroids.reach[0]:
             self._forget()
@@ -112,18 +115,9 @@ class BlockEngine(Engine):
     def _make_room(self, rows: Rows, k: int, d: int) -> None:
         dtype, length = rows.dtype, block_length(k)
         groups, blocks, pieces = cluster_groups(k, d), -(-rows.n // length), length // PIECE
-        padded, many, unit = k + k % PADDING, len(groups) > 2, float(np.finfo(dtype).eps) / 2
+        many, unit = len(groups) > 2, float(np.finfo(dtype).eps) / 2
         self._layout = Layout(rows.n, length, PIECE, (d + 8) * unit, 0.0)
         self._make_table()
-        vectors = np.full((padded, d), np.sqrt(np.finfo(np.float32).max) / (2 * d), dtype)
-        self._centroids = Centroids(
-            vectors,
-            np.ones(padded, dtype),
-            np.ones(k, dtype),
-            np.zeros(k, np.int64),
-            np.zeros(1, np.int64),
-            np.zeros(2),
-        )
         self._bounds = Bounds(
             slack=np.full(rows.n, -np.inf, np.float32),
             low=np.full((-(-rows.n // PIECE), len(groups) - 1, PIECE) if many else (1, 1, 1), -np.inf, np.float32),
@@ -135,6 +129,21 @@ class BlockEngine(Engine):
             sizes=np.full((blocks, k), np.inf),
             relaxed=np.ones((blocks, 2)),
             seen=np.zeros(blocks, np.int64),
+        )
+        self._make_work_space(k)
+
+    def _make_work_space(self, k: int) -> None:
+        """Centroids, and what the threads need."""
+        dtype, d, pieces = self.rows.dtype, self.rows.d, self._layout.block // PIECE
+        padded = k + k % PADDING
+        vectors = np.full((padded, d), np.sqrt(np.finfo(np.float32).max) / (2 * d), dtype)
+        self._centroids = Centroids(
+            vectors,
+            np.ones(padded, dtype),
+            np.ones(k, dtype),
+            np.zeros(k, np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(2),
         )
         width, crew = panel_width(dtype), threads()
         room = crew, PIECE + 2 * width
@@ -164,7 +173,7 @@ class BlockEngine(Engine):
         self._in_place = rows.ids is None and rows.X.dtype == dtype and rows.X.flags.c_contiguous
         shift = np.zeros(d, dtype) if rows.shift is None or not self._in_place else rows.shift.astype(dtype)
         scale = rows.scales.astype(dtype) if self._in_place else np.ones(1, dtype)
-        weights = np.ones(1) if rows.weights is None else rows.weights
+        weights = np.ones(0) if rows.weights is None else rows.weights
         X = np.asarray(rows.X) if self._in_place else np.zeros((self._layout.block, d), dtype)
         self._table = Table(X, 0, shift, scale, weights, _relaxation(self.rule, rows.heaviest))
 

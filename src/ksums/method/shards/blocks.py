@@ -49,6 +49,8 @@ class Blocks(ABC):
     frame: Frame
     moments: list[Moments]
     weighted: bool
+    is_open: bool = False
+    """Whether there is a step whose moves can be taken back: from ``step`` to ``keep``."""
     show: Callable[[int], None] = staticmethod(lambda done: None)
     """Called now and then in a step, with the number of blocks that are done."""
 

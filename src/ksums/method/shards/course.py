@@ -48,6 +48,7 @@ class Course:
 
     def __init__(self, blocks: Blocks, frame: Frame, plan: ShardPlan, seed: int, standing: Standing) -> None:
         self.blocks, self.frame, self.plan, self.seed, self.standing = blocks, frame, plan, seed, standing
+        self._ending: tuple[int, Standing] | None = None  # of a round that is decided, but not yet ended
 
     def round(self) -> Done:
         """One round: annealing while there is some planned, then p = 1."""
@@ -70,9 +71,22 @@ class Course:
             stride = stride * 2 if stride < self.blocks.count else 0
             after = sums.plus(self.blocks.changes_of_every(stride)) if stride else sums
             now = objective_of(after, self.frame, self.plan)
-        self.blocks.keep(stride)
-        self.standing = Standing(at + 1, after, centroids, now)
+        self._ending = stride, Standing(at + 1, after, centroids, now)
+        self._end_round()
         return Done(step.moves, step.comparisons, relaxation, 1.0 / stride if stride else 0.0)
+
+    def _end_round(self) -> None:
+        assert self._ending is not None
+        stride, standing = self._ending
+        self.blocks.keep(stride)
+        self.standing, self._ending = standing, None
+
+    def recover(self) -> None:
+        """After Ctrl-C at any moment: end the round if it is decided, otherwise take it back as a whole."""
+        if self._ending is not None:
+            self._end_round()
+        elif self.blocks.is_open:
+            self.blocks.keep(0)
 
     def _ahead(self, centroids: np.ndarray, last: np.ndarray) -> np.ndarray:
         sizes = self.standing.sums.sizes / self.frame.units.weight
@@ -81,11 +95,13 @@ class Course:
 
 def first_standing(blocks: Blocks, sums: Sums, frame: Frame, plan: ShardPlan) -> Standing:
     """The standing after first labels; a cluster that got no rows gets one from the largest cluster."""
+    counts = blocks.counts() if (sums.counts == 0).any() else np.zeros((0, 0), np.int64)
     while (empty := np.flatnonzero(sums.counts == 0)).size:
-        counts = blocks.counts()
-        src = int(np.argmax(sums.counts))
+        src, dst = int(np.argmax(sums.counts)), int(empty[0])
         block = int(np.argmax(counts[:, src]))
-        sums = sums.plus(blocks.give_away(block, src, int(empty[0])))
+        sums = sums.plus(blocks.give_away(block, src, dst))
+        counts[block, src] -= 1
+        counts[block, dst] += 1
     return Standing(0, sums, None, objective_of(sums, frame, plan))
 
 

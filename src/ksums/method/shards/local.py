@@ -22,7 +22,7 @@ from ksums.method.shards.frame import Frame, Moments, frame_of, moments_of
 from ksums.method.shards.kept import KeptEngines
 from ksums.method.shards.measures import added_measures, centres_in_data, measure_block
 from ksums.method.shards.orders import Order
-from ksums.method.shards.start import drawn, sample_counts
+from ksums.method.shards.start import drawn, sample_counts, sample_of_block
 from ksums.method.shards.steps import Step, first_labels, make_pass, sums_of, taken_back, with_lists
 from ksums.method.shards.sums import Sums, changes
 
@@ -86,13 +86,14 @@ class LocalBlocks(Blocks):
         *,
         folder: Path | None,  # for labels that are kept in files
         room: float,  # for bounds
+        with_digest: bool,  # of the values, to tell them from others
     ) -> None:
         self.kept = KeptEngines(room)
         self.reader, self.count, self.k, self.weighted = reader, len(reader.places), k, reader.weights is not None
         n = sum(place.length for place in reader.places)
         self._labels, self.before = _two_arrays(n, folder)
         found: list[Moments] = list(
-            reader.each(lambda number, X: moments_of(X, reader.weights_of(number), cosine, dtype))
+            reader.each(lambda number, X: moments_of(X, reader.weights_of(number), cosine, dtype, with_digest))
         )
         reader.check = None  # all blocks have been checked
         self.moments = found
@@ -135,13 +136,15 @@ class LocalBlocks(Blocks):
 
     # ------------------------------------------------------------------------------------ what a course asks
     def sample(self, count: int, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
-        places, weights = self.reader.places, self.reader.weights
-        counts = sample_counts([place.length for place in places], count)
-        chosen = [drawn(place.length, counts[at], seed, at) for at, place in enumerate(places)]
-        rows = np.concatenate(list(self.reader.each(lambda number, X: X[chosen[number]])))
-        if weights is None:
-            return rows, None
-        return rows, np.concatenate([weights[place.first + ids] for place, ids in zip(places, chosen, strict=True)])
+        active = [moments.n for moments in self.moments]
+        counts = sample_counts(active, count)
+
+        def work(number: int, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            ids = drawn(active[number], counts[number], seed, number)
+            return sample_of_block(X, self.reader.weights_of(number), ids, self.frame)
+
+        rows, weights = (np.concatenate(one) for one in zip(*self.reader.each(work), strict=True))
+        return rows, weights if self.weighted else None
 
     def assign(self, centres: Centres) -> Sums:
         def work(number: int, rows: Rows) -> Sums:
@@ -167,6 +170,7 @@ class LocalBlocks(Blocks):
     def step(self, order: Order) -> Step:
         order = with_lists(order, self.frame.dtype)
         self.before[:] = self.labels
+        self.is_open = True
 
         def work(number: int, rows: Rows) -> Step:
             after, found = make_pass(rows, np.array(self.before[self.span(number)]), order, number, self.kept)
@@ -197,6 +201,7 @@ class LocalBlocks(Blocks):
         for number in range(self.count):
             if stride == 0 or number % stride:
                 self.labels[self.span(number)] = self.before[self.span(number)]
+        self.is_open = False
 
     def close(self) -> None:
         self.kept = KeptEngines(0.0)

@@ -53,7 +53,7 @@ class ShardRun:
         self.job, self.blocks, self.plan = job, job.blocks, job.plan
         self.started = time.perf_counter()
         self.records: list[PassRecord] = []
-        self.converged = self.interrupted = False
+        self.converged = self.interrupted = self.stopped = False
         self.k = job.plan.k
         self._saved = 0  # records in the checkpoint
 
@@ -77,7 +77,7 @@ class ShardRun:
             while not self._is_over():
                 self._round()
         except KeyboardInterrupt:  # the labels of the last whole round
-            self.blocks.keep(0)
+            self.course.recover()
             self.interrupted = True
         self._save()
         return self
@@ -90,13 +90,15 @@ class ShardRun:
         X, weights = self.blocks.sample(plan.sample.shape.n, job.seed)
         rows = self.blocks.frame.rows(X, weights)
         budget = Budget(job.budget.deadline, plan.sample.seconds)
-        centres, _ = centres_of_sample(Job(rows, plan.sample, _OfSample(job.listener), budget), job.seed)
+        centres, stopped = centres_of_sample(Job(rows, plan.sample, _OfSample(job.listener), budget), job.seed)
+        if stopped:  # there is no first state yet
+            raise KeyboardInterrupt
         job.listener.show("assigning all rows")
         return first_standing(self.blocks, self.blocks.assign(centres), self.blocks.frame, plan)
 
     def _is_over(self) -> bool:
         """Whether all rounds are done, or the last one gained little, or time is up, or somebody said stop."""
-        if self.interrupted or self.job.budget.is_over():
+        if self.stopped or self.job.budget.is_over():
             return True
         done = self.course.standing.round - len(self.plan.relaxations)
         if done >= self.plan.settling:
@@ -134,8 +136,9 @@ class ShardRun:
     def _save(self) -> None:
         """Write the checkpoint, if it does not hold the last round already."""
         if self.job.checkpoint is not None and len(self.records) > self._saved:
+            records = self.records[: self.course.standing.round + 1]  # after Ctrl-C the last one may be missing
+            checkpoint.save(self.job.checkpoint, self.course.standing, records, self.blocks)
             self._saved = len(self.records)
-            checkpoint.save(self.job.checkpoint, self.course.standing, self.records, self.blocks)
 
     def _record(self, stage: str, moves: int, comparisons: int, relaxation: float = 1.0) -> None:
         """Leave a record; then the checkpoint, and whoever listens."""
@@ -159,5 +162,4 @@ class ShardRun:
         )
         if self.job.checkpoint is not None and self.job.checkpoint.is_due():
             self._save()
-        if self.job.listener.pass_ends(self):
-            self.interrupted = True
+        self.stopped = self.job.listener.pass_ends(self)

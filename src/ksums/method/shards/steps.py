@@ -31,9 +31,11 @@ class Step(NamedTuple):
 
 
 def first_labels(rows: Rows, centres: Centres) -> np.ndarray:
-    """The nearest of the centres; 0 for rows that are not active."""
-    labels = np.zeros(rows.n, np.int32)
-    labels[rows.active] = nearest_centres(rows, rows.active, centres)
+    """The nearest of the centres, also for rows without weight; 0 for rows without a direction."""
+    labels, ids = np.zeros(rows.n, np.int32), np.arange(rows.n)
+    if rows.cosine:
+        ids = np.flatnonzero(rows.scales > 0)
+    labels[ids] = nearest_centres(rows, ids, centres)
     return labels
 
 
@@ -62,6 +64,8 @@ def make_pass(rows: Rows, before: np.ndarray, order: Order, block: int, kept: Ke
     rows, and a move changes them by as much as if every block made it. ``kept`` has the engines of the last round.
     """
     clusters = order.clusters
+    if not rows.n_active:
+        return before, Step(Sums.zero(len(clusters.counts), rows.d))
     if order.foreseen:
         clusters = _scaled(clusters, rows.n_active / float(clusters.counts.sum()))
     state = ClusterState(before.copy(), *(sums.copy() for sums in clusters[1:]))

@@ -105,10 +105,7 @@ def _compare_with_groups(thread, count, b, table, state, centroids, layout, boun
 
 @helper
 def _nearest_other(table, at, state, centroids):
-    """The cluster of least join cost, the row's own aside.
-
-    It is found in this way for every proposal, so that ties are broken alike whatever the bounds were.
-    """
+    """The cluster of least join cost, the row's own aside."""
     w, found, least = state.labels[at + table.first], np.int64(-1), np.inf
     for v in range(len(state.sizes)):
         if v != w:
@@ -146,7 +143,11 @@ def _better_cluster(i, goal, look_at_all, table, state):
 
 @helper_once
 def _look_at_piece(thread, b, piece, table, layout, state, centroids, bounds, work, proposals):
-    """New slack for the due rows of a piece, or proposals."""
+    """New slack for the due rows of a piece, or proposals.
+
+    A row is proposed if it gains on the frozen state, in float64, and its goal is found in one way, so proposals are
+    the same whatever the bounds were.
+    """
     k, first = len(state.sizes), b * layout.block + piece * layout.piece
     stop = min(first + layout.piece, layout.n)
     due, limits, count = work.due[thread], work.limits[thread], 0
@@ -174,8 +175,8 @@ def _look_at_piece(thread, b, piece, table, layout, state, centroids, bounds, wo
                 continue
             bounds.slack[i] = -np.inf
             goal = np.int64(-1)
-            if len(table.weights) == 1:
-                goal = _nearest_other(table, due[j], state, centroids)
+            if len(table.weights) == 0:
+                goal = _better_cluster(i, _nearest_other(table, due[j], state, centroids), True, table, state)
             elif table.weights[i] > 0.0:  # the bounds are those of the heaviest row
                 goal = _better_cluster(i, np.int64(-1), True, table, state)
             if goal >= 0:

@@ -20,7 +20,7 @@ class Table(NamedTuple):
     first: int  # number of the first of these rows
     shift: np.ndarray  # (d,)
     scale: np.ndarray  # (1,)
-    weights: np.ndarray  # (n,)  float64; (1,): all weights are 1
+    weights: np.ndarray  # (n,)  float64; (0,): all weights are 1
     relaxation: Relaxation
 
 
@@ -62,7 +62,7 @@ class Work(NamedTuple):
 
 @helper_inlined
 def weight_of(table, i):
-    return table.weights[i] if len(table.weights) > 1 else 1.0
+    return table.weights[i] if len(table.weights) > 0 else 1.0
 
 
 @helper
