@@ -16,7 +16,7 @@ from readme_methods import bisecting, choosing, limits, rules, sequential
 from readme_parts import HERE
 from readme_quality import cases, headline, hgmeans, levels, optima
 from readme_reproduction import reproduction
-from readme_shards import disk, on_dask, quality
+from readme_shards import disk, on_dask, quality, workers
 from readme_speed import busy, command_line, first_call, speed
 
 START, END = "<!-- made by benchmarks/readme.py from benchmarks/results: do not edit -->", "<!-- end -->"
@@ -50,6 +50,7 @@ PAGES: dict[Path, list[Part]] = {
     ],
     HERE.parent / "docs" / "guide" / "vector_search.md": [recall],
     HERE.parent / "docs" / "guide" / "big_data.md": [command_line],
+    HERE.parent / "docs" / "guide" / "parts.md": [disk, workers],
 }
 """Each page has these generated parts."""
 

@@ -74,3 +74,29 @@ def on_dask() -> list[str]:
     ]
     return [*lines, f"{data['parts'] * data['rows']:,} × {data['columns']}, k = {data['k']}, two workers:", "",
             *markdown(rows)]  # fmt: skip
+
+
+def workers() -> list[str]:
+    """For the guide: what a cluster does, in a few sentences."""
+    found = results("shards_dask")["results"]
+    data, same = found["data"]["same"], found["same"]
+    labels = {row["labels"] for row in same}
+    assert len(labels) == 1, labels
+    killed = [row for row in same if "more, s" in row]
+    ours, *peers = found["peers"]
+    about = found["data"]["peers"]
+    rounds = {row["how"]: row["a round, s"] for row in found["speed"] if "a round, s" in row}
+    beside = " and ".join(f"{row['how']} {row['fit, s']:.0f} s ({row['E_m']:.2f})" for row in peers)
+    return [
+        f"{data['parts'] * data['rows']:,} × {data['columns']}, k = {data['k']}: {len(same)} fits from arrays, npy and "
+        "parquet files, on one thread and two, with a quarter of the rows in memory, killed and resumed, on one, two and "
+        f"five workers, with a worker killed in each phase, all gave the same labels. A killed worker cost "
+        f"{min(row['more, s'] for row in killed):.0f} to {max(row['more, s'] for row in killed):.0f} s, of a fit of "
+        f"{same[-len(killed) - 1]['fit, s']:.0f} s. k = {found['data']['speed']['k']:,} on "
+        f"{found['data']['speed']['parts'] * found['data']['speed']['rows']:,} × {found['data']['speed']['columns']}: a "
+        f"round takes {rounds['one process, 1 threads']:.2f} s on one thread, {rounds['one process, 2 threads']:.2f} s on "
+        f"two, {rounds['Dask, 1 workers, files']:.2f} s on one worker and {rounds['Dask, 2 workers, files']:.2f} s on two; "
+        f"an empty round takes {1000 * rounds['Dask, 2 workers, 400 rows, k = 10']:.0f} ms. Beside others, on "
+        f"{about['parts'] * about['rows']:,} × {about['columns']}, k = {about['k']}, two workers: {ours['fit, s']:.1f} s "
+        f"(E_m {ours['E_m']:.2f}); {beside}. All on one machine with 2 cores (`benchmarks/shards_dask.py`)."
+    ]
