@@ -6,6 +6,9 @@ from typing import Any
 
 from readme_parts import markdown, results
 
+ROUNDS = ("one process, 1 threads", "one process, 2 threads", "Dask, 1 workers, files", "Dask, 2 workers, files")
+"""What rounds are compared by the guide."""
+
 
 def _number(value: Any, digits: int = 3) -> str:
     return "" if value is None else f"{value:,.{digits}g}"
@@ -87,16 +90,20 @@ def workers() -> list[str]:
     about = found["data"]["peers"]
     rounds = {row["how"]: row["a round, s"] for row in found["speed"] if "a round, s" in row}
     beside = " and ".join(f"{row['how']} {row['fit, s']:.0f} s ({row['E_m']:.2f})" for row in peers)
+    speed = found["data"]["speed"]
+    seconds = [f"{rounds[how]:.2f} s" for how in ROUNDS]
     return [
         f"{data['parts'] * data['rows']:,} × {data['columns']}, k = {data['k']}: {len(same)} fits from arrays, npy and "
-        "parquet files, on one thread and two, with a quarter of the rows in memory, killed and resumed, on one, two and "
-        f"five workers, with a worker killed in each phase, all gave the same labels. A killed worker cost "
+        "parquet files, on one thread and two, with a quarter of the rows in memory, killed and resumed, on one, two "
+        "and five workers, with a worker killed in each phase, all gave the same labels. A killed worker cost "
         f"{min(row['more, s'] for row in killed):.0f} to {max(row['more, s'] for row in killed):.0f} s, of a fit of "
-        f"{same[-len(killed) - 1]['fit, s']:.0f} s. k = {found['data']['speed']['k']:,} on "
-        f"{found['data']['speed']['parts'] * found['data']['speed']['rows']:,} × {found['data']['speed']['columns']}: a "
-        f"round takes {rounds['one process, 1 threads']:.2f} s on one thread, {rounds['one process, 2 threads']:.2f} s on "
-        f"two, {rounds['Dask, 1 workers, files']:.2f} s on one worker and {rounds['Dask, 2 workers, files']:.2f} s on two; "
-        f"an empty round takes {1000 * rounds['Dask, 2 workers, 400 rows, k = 10']:.0f} ms. Beside others, on "
-        f"{about['parts'] * about['rows']:,} × {about['columns']}, k = {about['k']}, two workers: {ours['fit, s']:.1f} s "
-        f"(E_m {ours['E_m']:.2f}); {beside}. All on one machine with 2 cores (`benchmarks/shards_dask.py`)."
+        f"{same[-len(killed) - 1]['fit, s']:.0f} s; the most where nothing was saved and all rounds were repeated.",
+        "",
+        f"{speed['parts'] * speed['rows']:,} × {speed['columns']}, k = {speed['k']:,}: a round takes {seconds[0]} on "
+        f"one thread, {seconds[1]} on two, {seconds[2]} on one worker and {seconds[3]} on two; an empty round takes "
+        f"{1000 * rounds['Dask, 2 workers, 400 rows, k = 10']:.0f} ms.",
+        "",
+        f"Beside others, {about['parts'] * about['rows']:,} × {about['columns']}, k = {about['k']}, two workers: "
+        f"{ours['fit, s']:.1f} s (E_m {ours['E_m']:.2f}); {beside}. All on one machine with 2 cores "
+        "(`benchmarks/shards_dask.py`).",
     ]

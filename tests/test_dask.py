@@ -59,7 +59,9 @@ def one_machine(X, **parameters):
     return ksums.KSums(12, random_state=3, **parameters).fit(in_parts(X))
 
 
-@pytest.mark.parametrize("options", [{}, {"metric": "cosine"}, {"engine": "neighbors"}, {"n_threads": 1}])
+@pytest.mark.parametrize(
+    "options", [{}, {"metric": "cosine"}, {"engine": "neighbors"}, {"n_threads": 1}, {"objective": "pairwise"}]
+)
 def test_the_labels_of_one_machine(options, client, rows):
     model = KSums(12, random_state=3, **options).fit(lazy(rows))
     expected = one_machine(rows, **options)

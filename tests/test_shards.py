@@ -273,11 +273,35 @@ def test_it_ends_as_low_as_a_fit_in_memory(parts, monkeypatch):
         assert np.mean(values) < 1.01 * KSums(k, random_state=0).fit(X).distortion_
 
 
-@pytest.mark.parametrize("count", [2, 10])
-def test_pairwise_ends_near_a_fit_in_memory(count):
+@pytest.mark.parametrize("by_content", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 10, 100])
+def test_pairwise_ends_near_a_fit_in_memory(count, by_content, monkeypatch):
+    monkeypatch.setattr(planning, "_LEAST_SAMPLE", 800)
+    monkeypatch.setattr(planning, "_ROWS_PER_CLUSTER", 100)
     X, _ = make_blobs(6000, 8, centers=20, cluster_std=2.0, random_state=1)
-    one = KSums(8, objective="pairwise", random_state=0).fit(X).pairwise_
-    assert KSums(8, objective="pairwise", random_state=0).fit(np.array_split(X, count)).pairwise_ < 1.01 * one
+    parts = np.array_split(X[np.argsort(X[:, 0])] if by_content else X, count)
+    found, expected = (
+        np.mean([KSums(8, objective="pairwise", random_state=seed).fit(data).pairwise_ for seed in range(4)])
+        for data in (parts, X)
+    )
+    assert found < 1.03 * expected
+
+
+def test_a_round_in_turns_goes_on_from_any_of_them(parts, tmp_path, small_blocks, monkeypatch):
+    expected, path = fitted(parts, objective="pairwise"), tmp_path / "run.ckpt"
+    original, calls = LocalBlocks.keep, []
+
+    def interrupted(self, stride):
+        original(self, stride)
+        calls.append(1)
+        if len(calls) == 12:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(LocalBlocks, "keep", interrupted)
+    with pytest.warns(FitInterrupted):
+        fitted(parts, objective="pairwise", checkpoint=path)
+    assert len(calls) > 5 * expected.plan_.turns / 2
+    assert digest(fitted(parts, objective="pairwise", checkpoint=path).labels_) == digest(expected.labels_)
 
 
 def test_rounds_at_p_1_never_rise_and_no_cluster_is_empty(small_blocks):

@@ -83,6 +83,8 @@ def workers(most: int) -> Iterator[Callable[..., Iterable[Any]]]:
 
 def read_ahead(read: Callable[[int], _Result], count: int) -> Iterator[_Result]:
     """``read(0)``, ``read(1)`` … in turn; a thread reads the next one while the caller works on the last."""
+    if not count:
+        return
     with ThreadPoolExecutor(1) as reader:
         coming = reader.submit(read, 0)
         for number in range(count):

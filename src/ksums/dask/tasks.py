@@ -163,17 +163,18 @@ def assign(parts: list[Part], shared: Shared, centres: Centres) -> Group:
 def take_step(parts: list[Part], shared: Shared, last: Group, stride: int, order: Order) -> Group:
     """A round; ``stride`` says which blocks kept the moves of the round before."""
     before = kept(shared, last, stride)
-    after: list[np.ndarray] = []
+    after = list(before)
     total = Step(Sums.zero(shared.k, shared.d))
     engines = _engines_of(shared)
     with computing(shared.threads):
         order = with_lists(order, shared.frame.dtype)
 
-    def work(number: int, rows: Rows) -> tuple[np.ndarray, Step]:
-        return make_pass(rows, before[len(after)], order, number, engines)
+    def work(number: int, rows: Rows) -> tuple[int, np.ndarray, Step]:
+        return number, *make_pass(rows, before[numbers[number]], order, number, engines)
 
-    for labels, found in _over_blocks(parts, shared, work):
-        after.append(labels)
+    numbers = {number: at for at, (number, _, _) in enumerate(shared.blocks)}
+    for number, labels, found in _over_blocks(parts, shared, work, order.is_for):
+        after[numbers[number]] = labels
         total = total.plus(found)
     return Group(after, before, total)
 
@@ -267,13 +268,21 @@ def _engines_of(shared: Shared) -> KeptEngines:
     return _ENGINES.setdefault(shared.fit, KeptEngines(shared.room))
 
 
-def _over_blocks(parts: list[Part], shared: Shared, work: Callable[[int, Rows], Any]) -> Iterator[Any]:
+def _over_blocks(
+    parts: list[Part],
+    shared: Shared,
+    work: Callable[[int, Rows], Any],
+    chosen: Callable[[int], bool] = lambda number: True,
+) -> Iterator[Any]:
+    """What ``work`` says of each block, or of some of them; the next one is read meanwhile."""
+    some = [block for block in shared.blocks if chosen(block[0])]
+
     def read(position: int) -> tuple[np.ndarray, np.ndarray | None]:
-        _, at, span = shared.blocks[position]
+        _, at, span = some[position]
         return parts[at].cut(span)
 
     with computing(shared.threads):
-        for (number, _, _), found in zip(shared.blocks, read_ahead(read, len(shared.blocks)), strict=True):
+        for (number, _, _), found in zip(some, read_ahead(read, len(some)), strict=True):
             yield work(number, shared.frame.rows(*found))
 
 

@@ -203,6 +203,8 @@ class ShardPlan:
     tol: float
     """These end when one of them gains no more than this, relatively."""
     engine: EnginePlan
+    turns: int = 1
+    """Parts of a round: in each of them every ``turns``-th block moves."""
     seconds: float = np.inf
     runs: int = 1
 

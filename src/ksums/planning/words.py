@@ -68,7 +68,8 @@ def shard_lines(plan: ShardPlan) -> list[str]:
     if plan.relaxations:
         hottest = f"{plan.relaxations[0]:.3g}"
         found.append(_line("annealing", f"{len(plan.relaxations)} rounds, relaxation from {hottest} down to 1"))
-    found.append(_line("rounds", f"until one gains less than {plan.tol:g}; at most {plan.settling}"))
+    turns = f"{plan.turns} turns each, " if plan.turns > 1 else ""
+    found.append(_line("rounds", f"{turns}until one gains less than {plan.tol:g}; at most {plan.settling}"))
     if is_limited(plan.seconds):
         found.append(_line("time", f"at most {plan.seconds:g} s, so labels depend on the machine"))
     return found

@@ -25,6 +25,7 @@ def save(file: CheckpointFile, standing: Standing, records: list[PassRecord], bl
     """Write where a fit stands after a round."""
     about = {
         "round": standing.round,
+        "turn": standing.turn,
         "value": standing.value,
         "records": [asdict(record) for record in records],
     }
@@ -42,7 +43,7 @@ def load(file: CheckpointFile, blocks: Blocks) -> tuple[Standing, list[PassRecor
     arrays = file.arrays(*Sums._fields, "last")
     last = arrays.pop("last", None)
     blocks.restore_labels(lambda labels: _read_labels(file, labels))
-    standing = Standing(about["round"], Sums(**arrays), last, about["value"])
+    standing = Standing(about["round"], about["turn"], Sums(**arrays), last, about["value"])
     return standing, [PassRecord(**record) for record in about["records"]]
 
 

@@ -3,8 +3,9 @@
 Blocks that move at the same time creep rather than overshoot, because each of them sees only its own moves. So while
 the relaxation falls, they compare with composites that are half a step ahead: D' = n (C + ½ (C − C_last)). A round at
 p = 1 is taken only if the objective, known from the sums alone, does not rise; otherwise fewer blocks keep their moves.
-A single block alone cannot raise it. E_s depends on sizes, and there they overshoot by far, so each block supposes that
-all others do as it does. No cluster is ever empty: moves out of one that would be are taken back.
+A single block alone cannot raise it. E_s depends on sizes, and there blocks overshoot by far: so a round has turns, in
+which few blocks move, and each of them supposes that the others of its turn do as it does. No cluster is ever empty:
+moves out of one that would be are taken back.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Standing(NamedTuple):
     """Where the clusters stand after a round: all that the next one depends on, besides the labels."""
 
     round: int  # rounds that are done
+    turn: int  # turns of the next one that are done
     sums: Sums
     last: np.ndarray | None  # (k, d)  centroids a round ago
     value: float  # of the objective
@@ -51,8 +53,15 @@ class Course:
         self._ending: tuple[int, Standing] | None = None  # of a round that is decided, but not yet ended
 
     def round(self) -> Done:
-        """One round: annealing while there is some planned, then p = 1."""
-        at, planned = self.standing.round, self.plan.relaxations
+        """One round: annealing while there is some planned, then p = 1. All blocks move at once, or some at a time."""
+        moves, comparisons, at = 0, 0, self.standing.round
+        while self.standing.round == at:
+            done = self._turn()
+            moves, comparisons = moves + done.moves, comparisons + done.comparisons
+        return done._replace(moves=moves, comparisons=comparisons)
+
+    def _turn(self) -> Done:
+        at, turn, planned, turns = self.standing.round, self.standing.turn, self.plan.relaxations, self.plan.turns
         relaxation = planned[at] if at < len(planned) else 1.0
         exact = relaxation == 1.0
         rule = self.plan.rule if exact else relaxed(self.plan.rule, relaxation, self.frame.heaviest)
@@ -60,9 +69,13 @@ class Course:
         centroids = centroids_of(sums, self.frame.units)
         pairwise = rule.objective == "pairwise"
         ahead = None if exact or last is None or pairwise else self._ahead(centroids, last)
-        clusters = clusters_of(sums, self.frame.units, ahead)
-        order = Order(clusters, self.frame.units, rule, self.plan.engine, (self.seed, at), foreseen=pairwise)
-        step = self.blocks.step(order)
+        clusters, foreseen = (
+            clusters_of(sums, self.frame.units, ahead),
+            -(-self.blocks.count // turns) if pairwise else 0,
+        )
+        step = self.blocks.step(
+            Order(clusters, self.frame.units, rule, self.plan.engine, (self.seed, at), foreseen, turn, turns)
+        )
         after = sums.plus(step.changes)
         while (emptied := after.counts <= 0).any():
             after = after.plus(self.blocks.take_back(emptied))
@@ -71,7 +84,8 @@ class Course:
             stride = stride * 2 if stride < self.blocks.count else 0
             after = sums.plus(self.blocks.changes_of_every(stride)) if stride else sums
             now = objective_of(after, self.frame, self.plan)
-        self._ending = stride, Standing(at + 1, after, centroids, now)
+        following = (at, turn + 1) if turn + 1 < turns else (at + 1, 0)
+        self._ending = stride, Standing(*following, after, centroids, now)
         self._end_round()
         return Done(step.moves, step.comparisons, relaxation, 1.0 / stride if stride else 0.0)
 
@@ -102,7 +116,7 @@ def first_standing(blocks: Blocks, sums: Sums, frame: Frame, plan: ShardPlan) ->
         sums = sums.plus(blocks.give_away(block, src, dst))
         counts[block, src] -= 1
         counts[block, dst] += 1
-    return Standing(0, sums, None, objective_of(sums, frame, plan))
+    return Standing(0, 0, sums, None, objective_of(sums, frame, plan))
 
 
 def objective_of(sums: Sums, frame: Frame, plan: ShardPlan) -> float:

@@ -10,6 +10,9 @@ from ksums.method.shards.orders import Order
 from ksums.method.state.limits import no_limits
 from ksums.method.state.state import ClusterState
 
+_MOST_LOST = 0.5
+"""The share of its rows that a cluster keeps at least, where a block supposes that others do as it does."""
+
 
 class KeptEngines:
     """The engines of some blocks, without their rows, as long as there is room for their bounds."""
@@ -27,6 +30,8 @@ class KeptEngines:
                 kept.continue_with(rows, state, order.rule)
                 return kept
         name, limits = order.engine.name, no_limits(len(state.sizes))
+        if order.foreseen:
+            limits = limits._replace(low=_MOST_LOST * state.sizes)
         return make_engine(name, rows, state, order.rule, limits, **order.engine.options)
 
     def give_back(self, block: int, engine: Engine) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,15 +41,15 @@ class Reader:
         self.check: Callable[[np.ndarray, int], None] | None = None
         """Called with the rows of each block and the number of its first row, until it is None."""
 
-    def block(self, number: int) -> np.ndarray:
-        """The rows of a block."""
+    def block(self, number: int, room: int = 0) -> np.ndarray:
+        """The rows of a block, in one of two rooms if they are not kept."""
         if number in self.kept:
             return self.kept[number]
         place = self.places[number]
         part = self.source.parts[place.part]
         size = place.length * self.source.d * part.dtype.itemsize
         keeps = not part.in_memory and size <= self.room
-        X = part.read(place.rows) if keeps or part.in_memory else part.read_into(self._room(number), place.rows)
+        X = part.read(place.rows) if keeps or part.in_memory else part.read_into(self._room(room), place.rows)
         if self.check is not None:
             self.check(X, place.first)
         if keeps:
@@ -62,16 +62,20 @@ class Reader:
         if not self._rooms:
             widest = max(self.source.parts[place.part].dtype.itemsize * place.length for place in self.places)
             self._rooms = [np.empty(widest * self.source.d, np.uint8) for _ in range(2)]
-        return self._rooms[number % 2]
+        return self._rooms[number]
 
     def weights_of(self, number: int) -> np.ndarray | None:
         place = self.places[number]
         return None if self.weights is None else self.weights[place.first : place.first + place.length]
 
-    def each(self, work: Callable[[int, np.ndarray], _Result]) -> Iterator[_Result]:
-        """Work on each block in turn; a thread reads the next one meanwhile."""
-        for number, X in enumerate(read_ahead(self.block, len(self.places))):
+    def each(self, work: Callable[[int, np.ndarray], _Result], only: Sequence[int] | None = None) -> Iterator[_Result]:
+        """Work on each block in turn, or on some of them; a thread reads the next one meanwhile."""
+        numbers = range(len(self.places)) if only is None else only
+        for number, X in zip(numbers, read_ahead(self._reader(numbers), len(numbers)), strict=True):
             yield work(number, X)
+
+    def _reader(self, numbers: Sequence[int]) -> Callable[[int], np.ndarray]:
+        return lambda at: self.block(numbers[at], at % 2)
 
 
 class LocalBlocks(Blocks):
@@ -123,13 +127,13 @@ class LocalBlocks(Blocks):
         place = self.reader.places[number]
         return slice(place.first, place.first + place.length)
 
-    def _over_all(self, work: Callable[[int, Rows], _Result]) -> Iterator[_Result]:
+    def _over_all(self, work: Callable[[int, Rows], _Result], only: Sequence[int] | None = None) -> Iterator[_Result]:
         def prepared(number: int, X: np.ndarray) -> _Result:
             result = work(number, self.frame.rows(X, self.reader.weights_of(number)))
             self.show(number + 1)
             return result
 
-        return self.reader.each(prepared)
+        return self.reader.each(prepared, only)
 
     def _total(self, work: Callable[[int, Rows], Sums]) -> Sums:
         return _added(self._over_all(work))
@@ -177,7 +181,8 @@ class LocalBlocks(Blocks):
             self.labels[self.span(number)] = after
             return found
 
-        return _added(self._over_all(work))
+        some = [number for number in range(self.count) if order.is_for(number)]
+        return _added(self._over_all(work, some))
 
     def take_back(self, emptied: np.ndarray) -> Sums:
         def work(number: int, rows: Rows) -> Sums:

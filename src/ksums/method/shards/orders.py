@@ -18,4 +18,10 @@ class Order(NamedTuple):
     rule: Rule
     engine: EnginePlan
     seed: tuple[int, ...]  # of the fit and the round
-    foreseen: bool = False  # whether a block supposes that all others do as it does
+    foreseen: int = 0  # a block supposes that so many blocks do as it does; 0: it supposes that they stand still
+    turn: int = 0  # only every ``turns``-th block moves, from this one on
+    turns: int = 1
+
+    def is_for(self, block: int) -> bool:
+        """Whether a block moves."""
+        return block % self.turns == self.turn

@@ -60,14 +60,15 @@ def with_lists(order: Order, dtype: np.dtype[Any]) -> Order:
 def make_pass(rows: Rows, before: np.ndarray, order: Order, block: int, kept: KeptEngines) -> tuple[np.ndarray, Step]:
     """The labels after a pass over the rows of a block, in an order of its own; all other blocks stand still.
 
-    If the order says so, they do as this one does instead: the clusters are as small as the share of the block in all
-    rows, and a move changes them by as much as if every block made it. ``kept`` has the engines of the last round.
+    If the order says so, some of them do as this one does instead: clusters are as much smaller, so a move changes them
+    by as much as if all these blocks made it. Then none may shrink by more than half, because a block that has most of
+    its rows would use up the smaller cluster. ``kept`` has the engines of the last round.
     """
     clusters = order.clusters
     if not rows.n_active:
         return before, Step(Sums.zero(len(clusters.counts), rows.d))
     if order.foreseen:
-        clusters = _scaled(clusters, rows.n_active / float(clusters.counts.sum()))
+        clusters = _scaled(clusters, 1.0 / order.foreseen)
     state = ClusterState(before.copy(), *(sums.copy() for sums in clusters[1:]))
     engine = kept.take(block, rows, state, order)
     for _ in engine.visit(engine.draw_order(np.random.default_rng((*order.seed, block)))):
