@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from unittest import mock
 
@@ -110,3 +111,21 @@ def run_ksums(folder, *arguments, stdin=""):
     ):
         main()
     return ended.value.code or 0, output.getvalue(), errors.getvalue()
+
+
+def killed_and_resumed(program, data, folder):
+    """Return what a program prints in one go, and what it prints after it was killed (−9) again and again.
+
+    Its arguments are the data and the name of a checkpoint, which is empty for a fit without one.
+    """
+    command, path = [sys.executable, "-c", program, str(data)], folder / "run.ckpt"
+    expected = subprocess.run([*command, ""], capture_output=True, text=True, check=True).stdout
+    for pause in (0.0, 0.15, 0.3):
+        process = subprocess.Popen([*command, str(path)], stdout=subprocess.DEVNULL)
+        while not path.exists() and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(pause)
+        process.kill()
+        process.wait()
+    found = subprocess.run([*command, str(path)], capture_output=True, text=True, check=True).stdout
+    return expected, found

@@ -3,14 +3,12 @@
 ``test_shards.py`` and ``test_dask.py`` have the same for data in parts.
 """
 
-import os
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
+from helpers import killed_and_resumed
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
@@ -204,17 +202,7 @@ from ksums import KSums
 model = KSums(40, random_state=0, n_init=3, checkpoint=sys.argv[2] or None).fit(numpy.load(sys.argv[1]))
 print(hashlib.sha256(model.labels_.tobytes()).hexdigest())
 """
-    command = [sys.executable, "-c", program, str(tmp_path / "rows.npy")]
-    expected = subprocess.run([*command, ""], capture_output=True, text=True, check=True).stdout
-    path = tmp_path / "run.ckpt"
-    for pause in (0.0, 0.1, 0.3):
-        process = subprocess.Popen([*command, str(path)], stdout=subprocess.DEVNULL)
-        while not path.exists() and process.poll() is None:
-            time.sleep(0.01)
-        time.sleep(pause)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    found = subprocess.run([*command, str(path)], capture_output=True, text=True, check=True).stdout
+    expected, found = killed_and_resumed(program, tmp_path / "rows.npy", tmp_path)
     assert found == expected
 
 

@@ -2,17 +2,12 @@
 
 import itertools
 import json
-import os
 import pkgutil
-import signal
-import subprocess
-import sys
-import time
 import warnings
 
 import numpy as np
 import pytest
-from helpers import digest, rule_of
+from helpers import digest, killed_and_resumed, rule_of
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
@@ -493,23 +488,13 @@ def test_kill_9_at_any_moment(tmp_path):
     np.save(tmp_path / "rows.npy", np.random.default_rng(0).standard_normal((6000, 8)).astype(np.float32))
     program = """
 import sys, hashlib
-from ksums import BisectingKSums, KSums
+from ksums import KSums
 from ksums.planning import shards
 shards._BLOCK_BYTES, shards._LEAST_SAMPLE, shards._ROWS_PER_CLUSTER = 16_000, 300, 40
 model = KSums(20, random_state=0, checkpoint=sys.argv[2] or None).fit(sys.argv[1])
 print(hashlib.sha256(model.labels_.tobytes()).hexdigest())
 """
-    command = [sys.executable, "-c", program, str(tmp_path / "*.npy")]
-    expected = subprocess.run([*command, ""], capture_output=True, text=True, check=True).stdout
-    path = tmp_path / "run.ckpt"
-    for pause in (0.0, 0.15, 0.3):
-        process = subprocess.Popen([*command, str(path)], stdout=subprocess.DEVNULL)
-        while not path.exists() and process.poll() is None:
-            time.sleep(0.01)
-        time.sleep(pause)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    found = subprocess.run([*command, str(path)], capture_output=True, text=True, check=True).stdout
+    expected, found = killed_and_resumed(program, tmp_path / "*.npy", tmp_path)
     assert found == expected
 
 

@@ -20,6 +20,7 @@ from ksums.compute.arrays import Matrix, arithmetic_of, blocks
 from ksums.compute.compat import callback_context
 from ksums.compute.machine import free_memory
 from ksums.compute.threads import computing
+from ksums.estimators.attributes import measured_attributes
 from ksums.estimators.callbacks import Listening, check_callbacks
 from ksums.estimators.checkpoints import facts_of_rows, seeds_and_checkpoint
 from ksums.estimators.interruption import FitInterrupted
@@ -252,25 +253,10 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         """Fitted attributes, computed from the data and the labels."""
         k, labels = run.k, run.labels.copy()
         measures = measure_clusters(X, labels, k, self.metric, weights)
-        centres = measures.centres.astype(arithmetic_of(X))
+        found = measured_attributes(run, measures, plan, arithmetic_of(X), weighted=weights is not None)
         if weights is not None and (idle := np.flatnonzero(weights == 0)).size:
-            labels[idle] = self._nearest(X, idle, centres)
-        return {
-            "labels_": labels,
-            "cluster_centers_": centres,
-            "composites_": measures.composites,
-            "sizes_": measures.sizes if weights is not None else measures.sizes.astype(np.int64),
-            "distortion_": measures.distortion,
-            "pairwise_": measures.pairwise,
-            "inertia_": float(measures.squares.sum()),
-            "objective_": measures.objective(plan.rule.objective),
-            "n_iter_": passes_of(run.records),
-            "converged_": run.converged,
-            "history_": list(run.records),
-            "plan_": plan,
-            "_n_features_out": k,
-            **self._more_attributes_of(run, measures, plan),
-        }
+            labels[idle] = self._nearest(X, idle, found["cluster_centers_"])
+        return {"labels_": labels, **found, **self._more_attributes_of(run, measures, plan)}
 
     def _more_attributes_of(self, run: Any, measures: ClusterMeasures, plan: Any) -> dict[str, Any]:
         return {}

@@ -22,6 +22,7 @@ from ksums.compute.arrays import blocks
 from ksums.compute.compat import callback_context
 from ksums.compute.machine import free_memory
 from ksums.compute.threads import computing
+from ksums.estimators.attributes import measured_attributes
 from ksums.estimators.callbacks import Listening, check_callbacks
 from ksums.estimators.checkpoints import seeds_and_checkpoint
 from ksums.estimators.interruption import FitInterrupted
@@ -164,22 +165,8 @@ def predict_source(model: Any, data: Any, search: str = "exact") -> np.ndarray:
 def _attributes_of(data: ShardedData, run: ShardRun, plan: ShardPlan) -> dict[str, Any]:
     """Fitted attributes, computed from the data and the labels."""
     measures = run.blocks.measure(run.course.standing.sums)
-    found: dict[str, Any] = {
-        "labels_": data.labels(run.labels),
-        "cluster_centers_": measures.centres.astype(data.dtype),
-        "composites_": measures.composites,
-        "sizes_": measures.sizes if data.weighted else measures.sizes.astype(np.int64),
-        "distortion_": measures.distortion,
-        "pairwise_": measures.pairwise,
-        "inertia_": float(measures.squares.sum()),
-        "objective_": measures.objective(plan.rule.objective),
-        "n_iter_": passes_of(run.records),
-        "converged_": run.converged,
-        "history_": list(run.records),
-        "plan_": plan,
-        "n_features_in_": data.d,
-        "_n_features_out": run.k,
-    }
+    found = measured_attributes(run, measures, plan, data.dtype, weighted=data.weighted)
+    found |= {"labels_": data.labels(run.labels), "n_features_in_": data.d}
     if data.columns is not None:
         found["feature_names_in_"] = np.array(data.columns, object)
     return found
