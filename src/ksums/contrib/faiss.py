@@ -98,7 +98,7 @@ class Kmeans:
         ``obj`` after each pass, and ``time`` in seconds since the start.
     index : faiss.IndexFlat
         A flat index of the centroids.
-    model : KSums
+    model : ksums.KSums
         The fitted model.
     """
 
