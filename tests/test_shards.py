@@ -377,7 +377,7 @@ def test_many_empty_clusters_cost_one_scan(small_blocks, monkeypatch):
 MOMENTS = [
     ("ksums.method.shards.local.with_lists", 3),
     ("ksums.method.shards.local.make_pass", 11),
-    ("ksums.method.shards.course.objective_of", 4),
+    ("ksums.method.shards.rounds.objective_of", 4),
     ("ksums.method.shards.local.LocalBlocks.keep", 3),
     ("ksums.method.shards.run.ShardRun._record", 4),
     ("ksums.method.shards.run.ShardRun._is_over", 4),

@@ -51,7 +51,8 @@ def fit(
         typer.Option(help="Address of a Dask scheduler whose workers read the files, such as tcp://host:8786."),
     ] = None,
     checkpoint: Annotated[
-        str | None, typer.Option(help="File to go on from if the fit is interrupted or killed (method ksums only).")
+        str | None,
+        typer.Option(help="File from which an interrupted or killed fit resumes (method ksums only)."),
     ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="Write the labels: .npy, .csv or .parquet; a new folder for several files.")

@@ -1,7 +1,7 @@
 """Blocks on the workers of a cluster.
 
 The parts of the data are divided into groups, as many as there are workers at the start; a round is one task for each
-group. The client holds the standing of the course and sends it to one worker, from which the others get it; totals are
+group. The client holds the sums of the clusters and sends them to one worker, from which the others get it; totals are
 added up by a tree. There are no actors and no scattered data, because neither can be made again when a worker dies.
 
 All that is asked of the client is ``submit``, ``gather``, ``nthreads`` and ``run``, so other systems of tasks than Dask
@@ -118,7 +118,7 @@ class RemoteBlocks(Blocks):
             totals = [self._submit(tasks.added, *totals[at : at + _FAN_IN]) for at in range(0, len(totals), _FAN_IN)]
         return self._gather(totals)[0]
 
-    # ------------------------------------------------------------------------------------ what a course asks
+    # ------------------------------------------------------------------------------------ what the rounds ask
     def sample(self, count: int, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
         active = [moments.n for moments in self.moments]
         counts = sample_counts(active, count)

@@ -1,4 +1,4 @@
-"""The parameter ``checkpoint``: which fit a file belongs to, and the seeds of a fit that goes on from one."""
+"""The parameter ``checkpoint``: which fit a file belongs to, and the seeds of a resumed fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ksums.compute.arrays import Matrix, blocks
 from ksums.method.fitting.checkpoint import CheckpointFile, read_about
 
 _SAME_LABELS = ("n_threads", "verbose", "callbacks", "max_memory", "checkpoint", "random_state", "init")
-"""Parameters that a fit may change when it goes on from a checkpoint; ``init`` is part of the data's digest."""
+"""Parameters that may change when a fit is resumed; ``init`` is part of the data's digest."""
 _BLOCK = 1 << 14
 """Rows that are read at a time."""
 

@@ -121,7 +121,7 @@ class KSums(Clusterer):
 
     checkpoint : str or Path, default=None
         A file in which the fit is kept while it is under way: it is replaced after a pass (or, for data in parts, a
-        round), as often as that takes no more than a twentieth of the time. The same call goes on from there if it was
+        round), as often as that takes no more than a twentieth of the time. The same call resumes a fit that was
         interrupted or killed, and ends with the same labels; other data or parameters are refused. A merge–split
         search, or the search of samples, that was under way begins again.
 

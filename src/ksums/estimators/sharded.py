@@ -124,7 +124,7 @@ def fit_blocks(estimator: Any, data: ShardedData) -> Any:
 
         def attributes_of(run: ShardRun) -> dict[str, Any]:
             found = _attributes_of(data, run, plan)
-            return {**found, "labels_": found["labels_"].copy()}  # of a fit that goes on
+            return {**found, "labels_": found["labels_"].copy()}  # the fit still changes its own
 
         context = callback_context(estimator, protocol, plan.most_records)
         given: dict[str, Any] = {"X": data, "y": None, "metadata": {}}
@@ -164,7 +164,7 @@ def predict_source(model: Any, data: Any, search: str = "exact") -> np.ndarray:
 
 def _attributes_of(data: ShardedData, run: ShardRun, plan: ShardPlan) -> dict[str, Any]:
     """Fitted attributes, computed from the data and the labels."""
-    measures = run.blocks.measure(run.course.standing.sums)
+    measures = run.blocks.measure(run.rounds.standing.sums)
     found = measured_attributes(run, measures, plan, data.dtype, weighted=data.weighted)
     found |= {"labels_": data.labels(run.labels), "n_features_in_": data.d}
     if data.columns is not None:

@@ -1,4 +1,4 @@
-"""A fit under way in a file, written whole or not at all, from which a killed fit goes on.
+"""A file that keeps a fit while it runs, so that a killed fit can be resumed; it is written completely or not at all.
 
 The file is an .npz archive: arrays, and everything else as JSON. It says which data and parameters it belongs to.
 """

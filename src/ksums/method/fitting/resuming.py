@@ -1,8 +1,8 @@
-"""Runs that go on from a checkpoint, with the labels of runs that were never killed.
+"""Runs that are resumed from a checkpoint, with the labels of runs that were never killed.
 
 A checkpoint holds the state of the run under way after a pass or after a search: labels, sums as they are (added up
 from moves, they differ in the last digits from sums of the rows), the position in the random sequence, the best labels,
-and the records. What a run does next depends on nothing else, so a run that goes on walks through its plan again and
+and the records. What a run does next depends on nothing else, so a resumed run walks through its plan again and
 takes the records instead of making the passes; with the last of them it gets the state. Searches, of samples and of
 all rows, are not interrupted by a checkpoint: one that was under way begins again.
 """

@@ -49,7 +49,7 @@ class Run:
         self._settling_from = 0  # the record with which the present exact passes began
         if saved is not None:
             self.started -= self._to_replay[-1].seconds
-            job.listener.show(f"going on after {len(self._to_replay)} records of the checkpoint")
+            job.listener.show(f"resuming after {len(self._to_replay)} records of the checkpoint")
             if self._to_replay[0].stage == "samples":
                 self._replay()
             return
@@ -283,7 +283,7 @@ class Run:
         fill_empty(labels, active, self.k, self.rng)
         return labels
 
-    # ------------------------------------------------------------------------------------ going on
+    # ------------------------------------------------------------------------------------ resuming
     def engine_memory(self) -> dict[str, np.ndarray]:
         """What the engine remembers from pass to pass and labels depend on."""
         return {} if self._engine is None else self._engine.memory()

@@ -1,4 +1,4 @@
-"""What a course asks of the blocks, wherever they are."""
+"""What the rounds ask of the blocks, wherever they are."""
 
 from __future__ import annotations
 

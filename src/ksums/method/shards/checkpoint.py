@@ -1,7 +1,7 @@
 """A fit of blocks in a file: sums, labels, and the records of the rounds.
 
-Sums are whole numbers and random numbers come from (seed, round, block), so a fit that goes on gives the labels of one
-that was never killed.
+Sums are whole numbers and random numbers come from (seed, round, block), so a resumed fit gives the labels of one that
+was never killed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from ksums.method.fitting.checkpoint import CheckpointFile
 from ksums.method.fitting.records import PassRecord
 from ksums.method.shards.blocks import Blocks
-from ksums.method.shards.course import Standing
+from ksums.method.shards.rounds import Standing
 from ksums.method.shards.sums import Sums
 
 _AT_A_TIME = 1 << 22

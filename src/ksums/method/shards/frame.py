@@ -20,7 +20,6 @@ class Moments(NamedTuple):
     """What the scan finds in a block."""
 
     n: int  # active rows
-    weight: float  # of them
     heaviest: float
     sums: np.ndarray  # (d,)
     least: np.ndarray  # (d,)
@@ -72,11 +71,11 @@ def moments_of(
     kept = X if active.all() else X[active]
     if not len(kept):
         nothing = np.zeros(X.shape[1])
-        return Moments(0, 0.0, 0.0, nothing, nothing + np.inf, nothing - np.inf, digest=digest)
+        return Moments(0, 0.0, nothing, nothing + np.inf, nothing - np.inf, digest=digest)
     least, most = norms.column_range(kept.astype(dtype, copy=False))
     sums, own = kept.sum(axis=0, dtype=np.float64), own[active]
     heaviest, lightest = float(own.max()), float(own.min())
-    return Moments(len(kept), float(own.sum()), heaviest, sums, least, most, lightest, digest)
+    return Moments(len(kept), heaviest, sums, least, most, lightest, digest)
 
 
 def frame_of(moments: Sequence[Moments], cosine: bool, dtype: np.dtype[Any]) -> Frame:

@@ -11,7 +11,7 @@ from ksums.method.state.limits import no_limits
 from ksums.method.state.state import ClusterState
 
 _MOST_LOST = 0.5
-"""The share of its rows that a cluster keeps at least, where a block supposes that others do as it does."""
+"""The share of its rows that a cluster keeps at least, where a block assumes that others move as it does."""
 
 
 class KeptEngines:

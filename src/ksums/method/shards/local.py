@@ -138,7 +138,7 @@ class LocalBlocks(Blocks):
     def _total(self, work: Callable[[int, Rows], Sums]) -> Sums:
         return _added(self._over_all(work))
 
-    # ------------------------------------------------------------------------------------ what a course asks
+    # ------------------------------------------------------------------------------------ what the rounds ask
     def sample(self, count: int, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
         active = [moments.n for moments in self.moments]
         counts = sample_counts(active, count)

@@ -18,8 +18,8 @@ class Order(NamedTuple):
     rule: Rule
     engine: EnginePlan
     seed: tuple[int, ...]  # of the fit and the round
-    foreseen: int = 0  # a block supposes that so many blocks do as it does; 0: it supposes that they stand still
-    turn: int = 0  # only every ``turns``-th block moves, from this one on
+    foreseen: int = 0  # number of blocks that a block assumes to move as it does, itself included; 0: only itself
+    turn: int = 0  # blocks with a number of turn, turn + turns, turn + 2 turns … move
     turns: int = 1
 
     def is_for(self, block: int) -> bool:

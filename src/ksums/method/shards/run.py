@@ -13,7 +13,7 @@ from ksums.method.fitting.listener import Listener, Silence
 from ksums.method.fitting.records import PassRecord
 from ksums.method.shards import checkpoint
 from ksums.method.shards.blocks import Blocks
-from ksums.method.shards.course import Course, Standing, first_standing
+from ksums.method.shards.rounds import Rounds, Standing, first_standing
 from ksums.method.shards.start import centres_of_sample
 from ksums.method.shards.sums import clusters_of
 from ksums.planning.plan import ShardPlan
@@ -70,14 +70,14 @@ class ShardRun:
             standing, self.records = resumed
             self.started -= self.records[-1].seconds
             self._saved = len(self.records)
-        self.course = Course(self.blocks, self.blocks.frame, self.plan, self.job.seed, standing)
+        self.rounds = Rounds(self.blocks, self.blocks.frame, self.plan, self.job.seed, standing)
         if resumed is None:
             self._record("samples", 0, self.blocks.frame.n * self.k)
         try:
             while not self._is_over():
                 self._round()
         except KeyboardInterrupt:  # the labels of the last whole round
-            self.course.recover()
+            self.rounds.recover()
             self.interrupted = True
         self._save()
         return self
@@ -100,7 +100,7 @@ class ShardRun:
         """Whether all rounds are done, or the last one gained little, or time is up, or somebody said stop."""
         if self.stopped or self.job.budget.is_over():
             return True
-        done = self.course.standing.round - len(self.plan.relaxations)
+        done = self.rounds.standing.round - len(self.plan.relaxations)
         if done >= self.plan.settling:
             return True
         exact = [record for record in self.records if record.stage == "pass"]
@@ -114,13 +114,13 @@ class ShardRun:
     def _round(self) -> None:
         self.job.listener.pass_begins()
         self.blocks.show = self._progress()
-        done = self.course.round()
+        done = self.rounds.round()
         stage = "annealing" if done.relaxation > 1.0 else "pass"
         self._record(stage, done.moves, done.comparisons, done.relaxation)
 
     def _progress(self) -> Callable[[int], None]:
         """Shows how far a round is, how fast, and what is left if all rounds are made."""
-        at, most = self.course.standing.round + 1, len(self.plan.relaxations) + self.plan.settling
+        at, most = self.rounds.standing.round + 1, len(self.plan.relaxations) + self.plan.settling
         began, count = time.perf_counter(), self.blocks.count
 
         def show(done: int) -> None:
@@ -136,13 +136,13 @@ class ShardRun:
     def _save(self) -> None:
         """Write the checkpoint, if it does not hold the last round already."""
         if self.job.checkpoint is not None and len(self.records) > self._saved:
-            records = self.records[: self.course.standing.round + 1]  # after Ctrl-C the last one may be missing
-            checkpoint.save(self.job.checkpoint, self.course.standing, records, self.blocks)
+            records = self.records[: self.rounds.standing.round + 1]  # after Ctrl-C the last one may be missing
+            checkpoint.save(self.job.checkpoint, self.rounds.standing, records, self.blocks)
             self._saved = len(self.records)
 
     def _record(self, stage: str, moves: int, comparisons: int, relaxation: float = 1.0) -> None:
         """Leave a record; then the checkpoint, and whoever listens."""
-        standing, frame = self.course.standing, self.blocks.frame
+        standing, frame = self.rounds.standing, self.blocks.frame
         state = clusters_of(standing.sums, frame.units)
         unit = 1.0 if frame.cosine else frame.scale**-2.0
         self.records.append(

@@ -1,10 +1,10 @@
-"""The course of a fit in rounds: it knows the sums of the clusters and asks the blocks for steps, wherever they are.
+"""The rounds of a fit: they know the sums of the clusters and ask the blocks for steps, wherever these are.
 
 Blocks that move at the same time creep rather than overshoot, because each of them sees only its own moves. So while
 the relaxation falls, they compare with composites that are half a step ahead: D' = n (C + ½ (C − C_last)). A round at
 p = 1 is taken only if the objective, known from the sums alone, does not rise; otherwise fewer blocks keep their moves.
 A single block alone cannot raise it. E_s depends on sizes, and there blocks overshoot by far: so a round has turns, in
-which few blocks move, and each of them supposes that the others of its turn do as it does. No cluster is ever empty:
+which few blocks move, and each of them assumes that the others of its turn do the same. No cluster is ever empty:
 moves out of one that would be are taken back.
 """
 
@@ -42,11 +42,10 @@ class Done(NamedTuple):
     moves: int
     comparisons: int
     relaxation: float
-    share: float  # of the blocks that kept their moves
 
 
-class Course:
-    """Round after round from first sums on."""
+class Rounds:
+    """Makes one round after another, starting from first sums."""
 
     def __init__(self, blocks: Blocks, frame: Frame, plan: ShardPlan, seed: int, standing: Standing) -> None:
         self.blocks, self.frame, self.plan, self.seed, self.standing = blocks, frame, plan, seed, standing
@@ -87,7 +86,7 @@ class Course:
         following = (at, turn + 1) if turn + 1 < turns else (at + 1, 0)
         self._ending = stride, Standing(*following, after, centroids, now)
         self._end_round()
-        return Done(step.moves, step.comparisons, relaxation, 1.0 / stride if stride else 0.0)
+        return Done(step.moves, step.comparisons, relaxation)
 
     def _end_round(self) -> None:
         assert self._ending is not None
