@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs lint dist bench reproduce clean clean-kernels
+.PHONY: demo test test-gpu docs lint dist bench reproduce clean clean-kernels
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -16,6 +16,9 @@ demo: .venv/ready  ## cluster the digits, print a table, write a page about them
 test: lint  ## lint, types, layers, all tests and documentation examples, then the documentation
 	$(BIN)/python -m pytest
 	$(MAKE) docs
+
+test-gpu: .venv/ready  ## the tests that need a graphics card
+	$(BIN)/python -m pytest tests/test_gpu.py tests/test_gpu_card.py
 
 docs: .venv/ready  ## guide, gallery and reference in docs/_build/html; a warning is an error
 	$(BIN)/python docs/pages.py docs/_extra/pages >/dev/null

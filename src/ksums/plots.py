@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ksums.checking.data import as_matrix
 from ksums.choosing import Choice
 from ksums.compute.arrays import Matrix
+from ksums.compute.tensors import as_numpy
 from ksums.io import atomic_write
 from ksums.method.data.norms import unit_rows
 from ksums.models.scaling import parts_of, scaled_rows
@@ -111,7 +112,7 @@ def cluster_map(
     ax : matplotlib Axes, default=None
     """
     X, model = _rows_and_model(X, model)
-    labels = np.asarray(model.labels_)
+    labels = as_numpy(model.labels_)
     ax = _axes(ax)
     chosen = sample_rows(len(labels), sample, random_state)
     if coordinates is None:
@@ -185,7 +186,7 @@ def silhouette(X: Matrix, model: Any, sample: int = 2_000, random_state: int = 0
     from sklearn.metrics import silhouette_samples
 
     X, model = _rows_and_model(X, model)
-    labels = np.asarray(model.labels_)
+    labels = as_numpy(model.labels_)
     chosen = sample_rows(len(labels), sample, random_state)
     clusters = labels[chosen]
     numbers = np.unique(clusters)

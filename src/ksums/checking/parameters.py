@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ksums.checking.card import is_device_name
 from ksums.checking.sources import bytes_of
 from ksums.planning.effort import EFFORT_NAMES
 from ksums.planning.engines import ENGINE_NAMES
@@ -108,6 +109,7 @@ FLAT_CONSTRAINTS: Mapping[str, _Constraint] = {
         lambda v: v is None or ((isinstance(v, str) or _is_real(v)) and bytes_of(v) > 0),
     ),
     "checkpoint": _Constraint("the name of a file, or None", lambda v: v is None or isinstance(v, (str, Path))),
+    "device": _Constraint("None, 'cpu', 'cuda' or 'cuda:N'", is_device_name),
 }
 """The constraints of ``KSums``, where some parameters may be more: it is the estimator with ``effort``."""
 

@@ -29,6 +29,8 @@ def check_estimator(estimator: Any) -> None:
                 f"{name}: {parameter} is not offered for data in parts, because no part knows what the others do; "
                 f"leave {parameter}=None, or load the rows into one array."
             )
+    if estimator.device not in (None, "cpu"):
+        raise ValueError(f"{name}: device={estimator.device!r} is for arrays; data in parts is clustered on the CPU.")
     if not isinstance(estimator.init, str):
         raise ValueError(f"{name}: init must be a name for data in parts; got an array. Load the rows into one array.")
 

@@ -54,6 +54,9 @@ def fit(
         str | None,
         typer.Option(help="File from which an interrupted or killed fit resumes (method ksums only)."),
     ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Where to fit: cpu, cuda or cuda:N (method ksums only); by default the CPU.")
+    ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="Write the labels: .npy, .csv or .parquet; a new folder for several files.")
     ] = None,
@@ -86,7 +89,7 @@ def fit(
     if is_in_parts(data, max_memory, dask):
         refuse_options({"--scale": scale, "--weights": weights, "--report": report, "--header": header})
         options = {"effort": effort, "objective": objective, "n_init": n_init, "size_min": size_min}
-        options |= {"size_max": size_max, "max_memory": max_memory, "checkpoint": checkpoint}
+        options |= {"size_max": size_max, "max_memory": max_memory, "checkpoint": checkpoint, "device": device}
         estimator = _estimator(method, n_clusters, metric, seed, threads, options)
         if method != "ksums":
             raise ValueError(f"--method {method} reads a single file; several files are for --method ksums.")
@@ -104,6 +107,7 @@ def fit(
         "size_min": size_min,
         "size_max": size_max,
         "checkpoint": checkpoint,
+        "device": device,
     }
     estimator = _estimator(method, n_clusters, metric, seed, threads, options)
     silent = quiet or as_json

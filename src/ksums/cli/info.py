@@ -14,7 +14,7 @@ from ksums.cli.options import AsJson
 
 _PACKAGES = (
     "ksums", "numpy", "scipy", "scikit-learn", "numba", "safetensors", "matplotlib", "pandas", "pyarrow",
-    "faiss-cpu", "onnx",
+    "faiss-cpu", "onnx", "torch", "triton",
 )  # fmt: skip
 """Packages whose versions matter for results, speed or optional features."""
 
@@ -34,6 +34,7 @@ def info(as_json: AsJson = False) -> None:
         "threads": int(config.NUMBA_NUM_THREADS),
         "vectors": f"{vectors.VECTOR_BITS} bits" if vectors.USE_VECTORS else "unknown CPU, so plain loops are used",
         "engines": list(ENGINE_NAMES),
+        "graphics card": graphics_card(),
         "compiled": functions or "nothing yet; the first fit compiles, or run: ksums compile",
         "compiled size": f"{size / 1e6:.1f} MB",
         "compiled code": str(folder),
@@ -56,6 +57,19 @@ def compiled_code() -> tuple[Path, int, list[str]]:
     root = package if package in folder.parents else folder
     size = sum(file.stat().st_size for file in root.rglob("*.nb[ic]"))
     return root, size, sorted({file.name.partition("-")[0] for file in root.rglob("*.nbi")})
+
+
+def graphics_card() -> str:
+    """What torch says of the CUDA devices of this machine."""
+    if _version("torch") == "not installed":
+        return "none that can be used: pip install 'ksums[gpu]'"
+    import torch
+
+    if not torch.cuda.is_available():
+        return "none that torch sees"
+    numbers = range(torch.cuda.device_count())
+    cards = [torch.cuda.get_device_properties(number) for number in numbers]
+    return ", ".join(f"cuda:{at} {card.name} ({card.total_memory / 1e9:.0f} GB)" for at, card in enumerate(cards))
 
 
 def _version(package: str) -> str:

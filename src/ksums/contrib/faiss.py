@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ksums.compute.tensors import as_numpy
 from ksums.estimators import KSums
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _model(k: int, options: dict[str, Any]) -> KSums:
 
 def _centroids(model: KSums, unit: bool) -> np.ndarray:
     """Centroids as float32; if ``unit``, scaled to unit length, for search by inner product."""
-    centroids = model.cluster_centers_.astype(np.float32)
+    centroids: np.ndarray = as_numpy(model.cluster_centers_).astype(np.float32)
     if unit:
         lengths = np.linalg.norm(centroids, axis=1, keepdims=True)
         centroids = centroids / np.where(lengths > 0, lengths, np.float32(1))

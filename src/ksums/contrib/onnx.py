@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ksums.compute.tensors import as_numpy
 from ksums.io import atomic_write
 from ksums.models.scaling import parts_of
 
@@ -44,7 +45,7 @@ def to_onnx(model: Any, path: str | Path | None = None) -> ModelProto:
         raise ImportError("to_onnx requires onnx, which is not installed: pip install onnx.") from error
     scaler, model = parts_of(model)
     check_is_fitted(model)
-    centres = np.asarray(model.cluster_centers_)
+    centres = as_numpy(model.cluster_centers_)
     kind, dtype = (TensorProto.FLOAT, np.float32) if centres.dtype == np.float32 else (TensorProto.DOUBLE, np.float64)
     centres = centres.astype(np.float64)
     if not np.isfinite(centres).all():

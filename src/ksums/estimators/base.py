@@ -19,6 +19,7 @@ from ksums.checking.parameters import check_parameters
 from ksums.compute.arrays import Matrix, arithmetic_of, blocks
 from ksums.compute.compat import callback_context
 from ksums.compute.machine import free_memory
+from ksums.compute.tensors import as_numpy, is_on_card
 from ksums.compute.threads import computing
 from ksums.estimators.attributes import measured_attributes
 from ksums.estimators.callbacks import Listening, check_callbacks
@@ -68,9 +69,11 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
         On the training rows this may differ from ``labels_`` for a few samples on a border.
         """
+        if is_on_card(X):
+            return self._on_card().predict(self, X)
         X = self._check_new(X)
         with computing(self.n_threads):
-            return self._nearest(X, np.arange(X.shape[0]), self.cluster_centers_)
+            return self._nearest(X, np.arange(X.shape[0]), self._centres())
 
     def _nearest(self, X: Matrix, ids: np.ndarray, centres: np.ndarray) -> np.ndarray:
         rows, placed = prepare_with_centres(X, centres, self.metric)
@@ -78,7 +81,9 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def transform(self, X):
         """Distances (n, k) to the centres: Euclidean, or one minus the cosine."""
-        return self._distances(self._check_new(X), self.cluster_centers_)
+        if is_on_card(X):
+            return self._on_card().transform(self, X)
+        return self._distances(self._check_new(X), self._centres())
 
     def _distances(self, X: Matrix, centres: np.ndarray) -> np.ndarray:
         rows, placed = prepare_with_centres(X, centres, self.metric)
@@ -91,11 +96,14 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def score(self, X, y=None, sample_weight=None):
         """Minus the sum of squared distances of the rows to their nearest centres: higher is better."""
+        if is_on_card(X):
+            return self._on_card().score(self, X, sample_weight)
         X = self._check_new(X)
         weights = checking.check_weights(self, sample_weight, X.shape[0])
+        centres = self._centres()
         with computing(self.n_threads):
-            labels = self._nearest(X, np.arange(X.shape[0]), self.cluster_centers_)
-        centres, total = self.cluster_centers_.astype(np.float64), 0.0
+            labels = self._nearest(X, np.arange(X.shape[0]), centres)
+        centres, total = centres.astype(np.float64), 0.0
         for part in blocks(X.shape[0], _BLOCK):
             block = unit_rows(X[part]) if self.metric == "cosine" else X[part].astype(np.float64)
             distances = sq_distances_to_own(block, centres, labels[part])
@@ -114,6 +122,18 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         path : str or Path
         """
         save(self, path)
+
+    def _centres(self) -> np.ndarray:
+        """The centres; those of a model that was fitted on a card are copied from there."""
+        check_is_fitted(self)
+        return as_numpy(self.cluster_centers_)
+
+    @staticmethod
+    def _on_card() -> Any:
+        """What models do with rows on a card; torch is loaded by the first of them."""
+        from ksums.estimators import on_card
+
+        return on_card
 
     def _check_new(self, X) -> Matrix:
         check_is_fitted(self)
@@ -161,6 +181,11 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         -------
         self
         """
+        if is_on_card(X) or getattr(self, "device", None) is not None:
+            moved = self._fit_on_card(X, sample_weight)
+            if moved is None:
+                return self
+            X = moved
         if is_source(X):
             return self._fit_source(X, sample_weight)
         started = time.perf_counter()
@@ -194,6 +219,12 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         self.__dict__.update(attributes_of(run))
         self._warn_of_the_end(run, X)
         return self
+
+    def _fit_on_card(self, X: Any, sample_weight: Any) -> Any:
+        """Fit on a graphics card; returns rows that are to be clustered on the CPU instead, if there are any."""
+        raise TypeError(
+            f"{type(self).__name__}: X is on a CUDA device, where KSums fits and no other estimator does; pass X.cpu()."
+        )
 
     def _fit_source(self, X: Any, sample_weight: Any) -> Any:
         raise TypeError(

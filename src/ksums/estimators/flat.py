@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ksums.checking import options
+from ksums.checking.parameters import check_parameters
 from ksums.compute.arrays import Matrix
+from ksums.compute.tensors import as_numpy, is_on_card
 from ksums.compute.threads import computing
 from ksums.estimators.base import Clusterer
 from ksums.io.sources import is_source
@@ -125,6 +127,12 @@ class KSums(Clusterer):
         interrupted or killed, and ends with the same labels; other data or parameters are refused. A merge–split
         search, or the search of samples, that was under way begins again.
 
+    device : {"cpu", "cuda", "cuda:N"}, default=None
+        Where the fit runs. None: where X is: tensors of torch and arrays of CuPy and JAX on a CUDA device are clustered
+        there, and labels and centres come back as the same kind of array. ``"cuda"`` copies other arrays there and
+        gives NumPy arrays back. A card offers the objective ``"distortion"``, both metrics, annealing, weights and
+        ``init`` as centres; what it does not offer is refused. Requires ``pip install 'ksums[gpu]'``.
+
     n_threads : int, default=None
         Most threads to use; None: all cores this process may use (``NUMBA_NUM_THREADS``). Labels do not depend on it.
 
@@ -212,6 +220,7 @@ class KSums(Clusterer):
         polish=None,
         max_memory=None,
         checkpoint=None,
+        device=None,
         n_threads=None,
         random_state=None,
         callbacks=None,
@@ -235,6 +244,7 @@ class KSums(Clusterer):
         self.polish = polish
         self.max_memory = max_memory
         self.checkpoint = checkpoint
+        self.device = device
         self.n_threads = n_threads
         self.random_state = random_state
         self.callbacks = callbacks
@@ -265,6 +275,13 @@ class KSums(Clusterer):
 
         with computing(self.n_threads):
             return walk_to_nearest(*prepare_with_distances(X, self.cluster_centers_, self.metric))
+
+    def _fit_on_card(self, X, sample_weight):
+        check_parameters(self)
+        if self.device == "cpu" or is_source(X):
+            return as_numpy(X) if is_on_card(X) else X
+        self._on_card().fit(self, X, sample_weight)
+        return None
 
     def _fit_source(self, X, sample_weight):
         from ksums.estimators.sharded import fit_source

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ksums.compute.tensors import as_numpy, is_on_card
 from ksums.method.fitting.records import PassRecord
 from ksums.method.streams.stream import Stream
 from ksums.method.trees.tree import BisectingTree
@@ -28,8 +29,8 @@ def fact_of(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     """A value as JSON; arrays go to ``arrays`` and leave their names."""
     if sparse.issparse(value):
         value = value.toarray()
-    if hasattr(value, "__array__") and not isinstance(value, np.generic):
-        value = np.asarray(value)
+    if (hasattr(value, "__array__") or is_on_card(value)) and not isinstance(value, np.generic):
+        value = as_numpy(value)
         if value.dtype == object:
             return {"kind": "words", "words": value.tolist()}
         arrays[name] = value.astype(_stored(value.dtype), copy=False)

@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from ksums.compute.tensors import as_numpy
 from ksums.io.atomic import atomic_write
 from ksums.io.paths import existing_file
 from ksums.models.facts import fact_of, stream_of, value_of
@@ -169,7 +170,7 @@ def fingerprint(model: Any) -> dict[str, Any]:
     Number of rows (or sum of weights) and of columns, length of the mean of all rows, and root of the mean squared
     distance to it.
     """
-    sizes, composites = np.asarray(model.sizes_, np.float64), np.nan_to_num(np.asarray(model.composites_))
+    sizes, composites = as_numpy(model.sizes_).astype(np.float64), np.nan_to_num(as_numpy(model.composites_))
     weight = float(sizes.sum())
     mean = composites.sum(axis=0) / weight
     own = composites[sizes > 0] / sizes[sizes > 0, None]

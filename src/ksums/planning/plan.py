@@ -228,3 +228,49 @@ class ShardPlan:
         from ksums.planning.words import shard_lines
 
         return "\n".join(shard_lines(self))
+
+
+@dataclass(frozen=True)
+class CardPlan:
+    """What a fit on a graphics card will do."""
+
+    shape: Shape
+    rule: Rule
+    blocks: int
+    """Parts of a pass; the rows of each are decided on one state."""
+    relaxations: tuple[float, ...]
+    """The relaxation of each annealing pass."""
+    passes: int
+    """Passes at p = 1 after them, at most."""
+    tol: float
+    """These end when one of them gains no more than this, relatively."""
+    settling: int
+    """Rounds of each pass in which a cluster takes part in at most one move at a time, until nothing moves; 0: there
+    are no such passes, and the best pass is kept."""
+    max_iter: int
+    """Most passes of a run."""
+    sample: Plan | None = None
+    """What the CPU does with a sample, whose centres are the start; None: the start is random rows as centres."""
+    runs: int = 1
+    seconds: float = np.inf
+
+    @property
+    def k(self) -> int:
+        return self.shape.k
+
+    @property
+    def most_records(self) -> int:
+        """The most records that a run can leave."""
+        return self.max_iter
+
+    @property
+    def summary(self) -> str:
+        """The plan in one line."""
+        from ksums.planning.words import card_summary
+
+        return card_summary(self)
+
+    def __repr__(self) -> str:
+        from ksums.planning.words import card_lines
+
+        return "\n".join(card_lines(self))

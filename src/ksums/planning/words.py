@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ksums.planning.plan import Plan, SamplePlan, ShardPlan, StartPlan, Stop, TreePlan
+from ksums.planning.plan import CardPlan, Plan, SamplePlan, ShardPlan, StartPlan, Stop, TreePlan
 from ksums.planning.shape import Shape
 from ksums.planning.starts import SAMPLE_PER_CELL, coarse_clusters
 from ksums.planning.timing import is_limited
@@ -82,6 +82,38 @@ def _rounds(plan: ShardPlan) -> str:
 
 def _blocks(plan: ShardPlan) -> str:
     return f"{plan.blocks:,} blocks" if plan.blocks > 1 else "one block"
+
+
+def card_summary(plan: CardPlan) -> str:
+    """A plan for a card in one line."""
+    annealing = f"{len(plan.relaxations)} annealing passes, " if plan.relaxations else ""
+    apart = ", then moves made apart until nothing moves" if plan.settling else ""
+    runs = f"; the best of {plan.runs} runs" if plan.runs > 1 else ""
+    return f"on the card: {_card_start(plan)}, {annealing}up to {plan.passes} passes{apart}{runs}"
+
+
+def card_lines(plan: CardPlan) -> list[str]:
+    """A plan for a card in a few lines."""
+    blocks = f"{plan.blocks} blocks" if plan.blocks > 1 else "one block"
+    found = [_title(plan.shape), _line("start", f"{_card_start(plan)}, then on the card")]
+    if plan.relaxations:
+        hottest = f"{plan.relaxations[0]:.3g}"
+        found.append(_line("annealing", f"{len(plan.relaxations)} passes, relaxation from {hottest} down to 1"))
+    gains = f"until one gains less than {100 * plan.tol:g} %; at most {plan.passes}"
+    found.append(_line("passes", f"over all rows in {blocks}, {gains}"))
+    if plan.settling:
+        found.append(_line("settling", "moves that concern no cluster twice, until nothing moves"))
+    if plan.runs > 1:
+        found.append(_line("runs", f"{plan.runs}, of which the best is kept"))
+    if is_limited(plan.seconds):
+        found.append(_line("time", f"at most {plan.seconds:g} s, so labels depend on the machine"))
+    return found
+
+
+def _card_start(plan: CardPlan) -> str:
+    if plan.sample is None:
+        return "random rows as centres"
+    return f"the centres of a search on {plan.sample.shape.n:,} rows by the CPU"
 
 
 def tree_summary(plan: TreePlan) -> str:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ksums.checking.data import as_matrix
 from ksums.compute.arrays import Matrix
+from ksums.compute.tensors import as_numpy
 from ksums.method.data.norms import unit_rows
 from ksums.method.data.sums import sq_distances_to_own
 from ksums.models.scaling import parts_of, scaled_rows
@@ -112,7 +113,7 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
     scaler, model = parts_of(model)
     check_is_fitted(model)
     X = as_matrix("a report", X)
-    labels, (n, d) = np.asarray(model.labels_), X.shape
+    labels, (n, d) = as_numpy(model.labels_), X.shape
     if len(labels) != n or model.n_features_in_ != d:
         raise ValueError(
             f"the model was fitted to {len(labels)} rows and {model.n_features_in_} columns; X has {n} rows and {d} "

@@ -1,0 +1,123 @@
+"""What a fit on a graphics card does not offer is refused here, with the way out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ksums.compute.tensors import load_torch
+
+_OFFERED: dict[str, tuple[Any, ...]] = {
+    "objective": ("distortion",),
+    "refine": ("auto", None),
+    "engine": ("auto",),
+    "n_neighbors": (None,),
+    "polish": (None,),
+    "size_min": (None,),
+    "size_max": (None,),
+    "max_memory": (None,),
+    "checkpoint": (None,),
+}
+"""Parameters that have one value on a card, or two."""
+_INIT_NAMES = ("auto", "random-points")
+_NEEDED = 1.8
+"""A fit takes the memory of X, 60 % of it for a copy in low precision, and something for each row."""
+
+
+def is_device_name(value: Any) -> bool:
+    """Whether the parameter ``device`` may be this."""
+    if value is None:
+        return True
+    return isinstance(value, str) and (value in ("cpu", "cuda") or (value[:5] == "cuda:" and value[5:].isdigit()))
+
+
+def check_offered(estimator: Any) -> None:
+    """Refuse parameters that a card does not know."""
+    parameters = estimator.get_params(deep=False)
+    for name, offered in _OFFERED.items():
+        if parameters[name] not in offered:
+            _refuse(estimator, f"{name}={parameters[name]!r}", f"leave {name}={offered[0]!r}")
+    init, rule = parameters["init"], parameters["rule"]
+    if isinstance(init, str) and init not in _INIT_NAMES:
+        _refuse(estimator, f"init={init!r}", "use init='random-points' or an array of centres")
+    if isinstance(rule, float | int) or (isinstance(rule, str) and rule not in ("auto", "annealed")):
+        _refuse(estimator, f"rule={rule!r}", "leave rule='auto', or use Annealed(start, passes)")
+
+
+def check_host_array(estimator: Any, X: Any) -> None:
+    """Refuse arrays that cannot go to a card."""
+    if sparse.issparse(X):
+        _refuse(estimator, "sparse X", "pass X.toarray() if that fits into memory")
+
+
+def check_card(estimator: Any, device: str) -> Any:
+    """The device as torch knows it; refuses one that is not there."""
+    torch = load_torch()
+    name, count = type(estimator).__name__, torch.cuda.device_count() if torch.cuda.is_available() else 0
+    wanted = torch.device(device)
+    if (wanted.index or 0) >= count:
+        raise RuntimeError(
+            f"{name}: device={device!r}, but torch {torch.__version__} sees "
+            f"{'no CUDA device' if not count else f'{count} CUDA devices'}; leave device=None to fit on the CPU."
+        )
+    return torch.device("cuda", torch.cuda.current_device() if wanted.index is None else wanted.index)
+
+
+def check_room(estimator: Any, X: Any, device: Any, resident: bool) -> None:
+    """Refuse data that is too large for the card."""
+    free = load_torch().cuda.mem_get_info(device)[0]
+    needed = (_NEEDED - resident) * X.shape[0] * X.shape[1] * max(4, X.dtype.itemsize)
+    if needed > free:
+        raise MemoryError(
+            f"{type(estimator).__name__}: a fit of {X.shape[0]:,} × {X.shape[1]:,} rows takes about "
+            f"{needed / 1e9:.1f} GB on {device}, which has {free / 1e9:.1f} GB free; fit a sample of the rows there, "
+            "or pass a list of arrays or file names with device=None: then rows are read in parts."
+        )
+
+
+def check_tensor(estimator: Any, X: Any) -> None:
+    """Two dimensions, floating-point, finite: ``X`` is a tensor."""
+    torch, name = load_torch(), type(estimator).__name__
+    if X.ndim != 2:
+        raise ValueError(f"{name}: X must have two dimensions, rows and columns; got shape {tuple(X.shape)}.")
+    if X.shape[1] == 0:
+        raise ValueError(f"{name}: X has no columns; a minimum of 1 is required.")
+    if X.layout != torch.strided:
+        _refuse(estimator, f"X with layout {X.layout}", "pass X.to_dense()")
+    if not X.dtype.is_floating_point:
+        raise TypeError(f"{name}: X on a CUDA device must be float16, bfloat16, float32 or float64; got {X.dtype}.")
+
+
+def check_centres(estimator: Any, centres: np.ndarray, k: int, d: int) -> np.ndarray:
+    """Centres that the user gave, in float64."""
+    name = type(estimator).__name__
+    if centres.shape != (k, d) or centres.dtype.kind not in "fiu":
+        raise ValueError(
+            f"{name}: on a graphics card init must be 'auto', 'random-points' or an array of centres of shape "
+            f"({k}, {d}); got {centres.dtype} of shape {centres.shape}."
+        )
+    if not np.isfinite(centres).all():
+        raise ValueError(f"{name}: init as centres must be finite; it holds NaN or infinity.")
+    return centres.astype(np.float64)
+
+
+def check_finite(estimator: Any, X: Any, finite: bool) -> None:
+    """Say where the first value is that is not finite."""
+    if finite:
+        return
+    torch = load_torch()
+    bad = (~torch.isfinite(X)).nonzero()
+    where = f"first in row {int(bad[0, 0])}, column {int(bad[0, 1])}, " if len(bad) else "or values near its limits, "
+    raise ValueError(
+        f"Input X contains NaN or infinity, {where}which {type(estimator).__name__} does not accept; drop such rows or "
+        "fill them in."
+    )
+
+
+def _refuse(estimator: Any, what: str, way_out: str) -> None:
+    raise ValueError(
+        f"{type(estimator).__name__}: {what} is not offered on a graphics card; {way_out}, or fit on the CPU "
+        "(device='cpu')."
+    )

@@ -1,0 +1,58 @@
+"""Arrays on a graphics card: recognised without importing torch, read without a copy, given back as their own kind."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_ON_CUDA = (2, 13)
+"""DLPack's numbers for memory on a CUDA device."""
+_FROM_DLPACK = {"cupy": "cupy", "jax": "jax.dlpack", "jaxlib": "jax.dlpack"}
+"""Where each library has its ``from_dlpack``."""
+
+
+def is_on_card(X: Any) -> bool:
+    """Whether an array is in the memory of a CUDA device."""
+    if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack_device__"):
+        return False
+    try:
+        return int(X.__dlpack_device__()[0]) in _ON_CUDA
+    except (TypeError, ValueError, RuntimeError, BufferError):  # kinds of tensors without DLPack, such as sparse ones
+        return str(getattr(X, "device", "")).startswith("cuda")
+
+
+def load_torch() -> Any:
+    """The module torch, or a way to get it."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError as error:
+        raise ImportError("Fits on a graphics card require torch and triton: pip install 'ksums[gpu]'.") from error
+
+
+def as_tensor(X: Any) -> Any:
+    """An array on a card as a torch tensor on the same memory."""
+    torch = load_torch()
+    return X.detach() if isinstance(X, torch.Tensor) else torch.from_dlpack(X)
+
+
+def kind_of(X: Any) -> Callable[[Any], Any]:
+    """A function that turns tensors into arrays of the same library as X."""
+    root = type(X).__module__.partition(".")[0]
+    if root == "torch":
+        return lambda tensor: tensor
+    if root in _FROM_DLPACK:
+        return importlib.import_module(_FROM_DLPACK[root]).from_dlpack
+    raise TypeError(
+        f"X is a {type(X).__module__}.{type(X).__name__} on a CUDA device; arrays of torch, CuPy and JAX are accepted "
+        "there. Pass torch.from_dlpack(X) instead."
+    )
+
+
+def as_numpy(array: Any) -> np.ndarray:
+    """An array of any kind, wherever it is, as a NumPy array."""
+    if is_on_card(array):
+        return as_tensor(array).cpu().numpy()
+    return np.asarray(array)

@@ -1,0 +1,206 @@
+"""``KSums`` with rows on a graphics card: fit there, and what a model does with such rows."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from ksums.checking import card as checking
+from ksums.checking import data as host
+from ksums.compute.compat import callback_context
+from ksums.compute.tensors import as_numpy, as_tensor, is_on_card, kind_of
+from ksums.compute.threads import computing
+from ksums.estimators.attributes import measured_attributes
+from ksums.estimators.callbacks import Listening, check_callbacks
+from ksums.estimators.interruption import FitInterrupted
+from ksums.method.engines.gpu.measures import measure_on_card
+from ksums.method.engines.gpu.operations import Operations
+from ksums.method.engines.gpu.rows import Rows, read_rows
+from ksums.method.fitting.budget import Budget
+from ksums.method.fitting.card import CardJob, CardRun, fit_on_card
+from ksums.method.fitting.records import passes_of
+from ksums.method.nearest.card import distances_on_card, nearest_on_card
+from ksums.planning.flat import flat_rule, schedule_of
+from ksums.planning.gpu import plan_card
+from ksums.planning.plan import CardPlan
+from ksums.planning.shape import Shape
+
+_TENSORS = ("labels_", "cluster_centers_", "composites_", "sizes_")
+"""Attributes that come back as the kind of array that X is."""
+
+
+def fit(estimator: Any, X: Any, sample_weight: Any) -> None:
+    """Fit a ``KSums`` to rows on a card, or to rows that it copies to the card ``device``."""
+    checking.check_offered(estimator)
+    if is_on_card(X):
+        give_back, rows = kind_of(X), as_tensor(X)
+        estimator.__dict__.pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1] if X.ndim == 2 else 0
+        resident = True
+    else:
+        device = checking.check_card(estimator, estimator.device)
+        checking.check_host_array(estimator, X)
+        X = host.check_rows(estimator, X, reset=True)
+        checking.check_room(estimator, X, device, resident=False)
+        rows = torch.from_numpy(X if X.dtype.kind == "f" else X.astype(np.float32)).to(device)
+        give_back, resident = _as_host_array, False
+    checking.check_tensor(estimator, rows)
+    if resident:
+        checking.check_room(estimator, rows, rows.device, resident=True)
+    with torch.cuda.device(rows.device):
+        fit_tensor(estimator, rows, sample_weight, _kernels(), give_back, graphs=True)
+
+
+def fit_tensor(
+    estimator: Any,
+    X: torch.Tensor,
+    sample_weight: Any,
+    operations: Operations,
+    give_back: Callable[[torch.Tensor], Any],
+    graphs: bool,
+) -> None:
+    """Fit to a tensor on any device, with these operations."""
+    started, (n, d), k = time.perf_counter(), X.shape, int(estimator.n_clusters)
+    host.check_enough_rows(estimator, n, n, k)
+    given = None if sample_weight is None else as_numpy(sample_weight)
+    weights = host.check_weights(estimator, given, n)
+    if X.stride(1) != 1:
+        X = X.contiguous()
+    cosine = estimator.metric == "cosine"
+    rows = read_rows(X, None if weights is None else torch.from_numpy(weights).to(X.device), cosine, operations)
+    checking.check_finite(estimator, X, bool(np.isfinite(rows.largest)))
+    host.check_enough_rows(estimator, n, rows.n, k)
+    zero = _rows_of_zeros(rows, weights) if cosine else np.empty(0, np.int64)
+    host.warn_of_zero_rows(zero)
+    plan = _plan(estimator, rows, d, k, weights is not None)
+    protocol, functions = check_callbacks(type(estimator).__name__, estimator.callbacks)
+
+    def attributes_of(run: CardRun) -> dict[str, Any]:
+        return _attributes_of(run, rows, plan, weights, give_back)
+
+    context = callback_context(estimator, protocol, plan.runs if plan.runs > 1 else plan.most_records)
+    data = {"X": X, "y": None, "metadata": {"sample_weight": sample_weight}}
+    with (
+        computing(estimator.n_threads),
+        Listening(estimator, context, data, functions, attributes_of, plan) as listener,
+    ):
+        budget = Budget.of(plan.seconds, plan.runs, started)
+        job = CardJob(rows, plan, operations, listener, budget, _centres(estimator, rows, k), graphs)
+        run = fit_on_card(job, estimator._seeds(plan.runs))
+    estimator.__dict__.update(attributes_of(run))
+    _warn(estimator, run)
+
+
+def predict(model: Any, X: Any) -> Any:
+    """Index of the nearest centre for each row, as the kind of array that X is."""
+    return kind_of(X)(nearest_on_card(*_ready(model, X), model.metric == "cosine")[0])
+
+
+def transform(model: Any, X: Any) -> Any:
+    """Distances to the centres, as the kind of array that X is."""
+    return kind_of(X)(distances_on_card(*_ready(model, X), model.metric == "cosine"))
+
+
+def score(model: Any, X: Any, sample_weight: Any) -> float:
+    """Minus the sum of squared distances of the rows to their nearest centres."""
+    rows, centres = _ready(model, X)
+    given = None if sample_weight is None else as_numpy(sample_weight)
+    weights = host.check_weights(model, given, len(rows))
+    squares = nearest_on_card(rows, centres, model.metric == "cosine")[1]
+    return -float(squares.sum() if weights is None else squares @ torch.from_numpy(weights).to(squares.device))
+
+
+# ------------------------------------------------------------------------------------------ parts
+def _kernels() -> Operations:
+    try:
+        from ksums.method.engines.gpu.launch import Kernels
+    except ImportError as error:
+        raise ImportError("Fits on a graphics card require triton: pip install 'ksums[gpu]'.") from error
+    return Kernels()
+
+
+def _as_host_array(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.cpu().numpy()
+
+
+def _ready(model: Any, X: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows and centres as tensors on the device of the rows."""
+    check_is_fitted(model)
+    rows = as_tensor(X)
+    checking.check_tensor(model, rows)
+    if rows.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"X has {rows.shape[1]} features, but {type(model).__name__} is expecting {model.n_features_in_} features "
+            "as input."
+        )
+    centres = model.cluster_centers_
+    known = as_tensor(centres) if is_on_card(centres) else torch.from_numpy(np.asarray(centres))
+    return rows, known.to(rows.device)
+
+
+def _plan(estimator: Any, rows: Rows, d: int, k: int, weighted: bool) -> CardPlan:
+    parameters = estimator.get_params(deep=False)
+    annealed = schedule_of(parameters["rule"])
+    assert annealed is not None
+    dtype = "float64" if rows.X.dtype == torch.float64 else "float32"
+    return plan_card(parameters, flat_rule(parameters), annealed, Shape(rows.n, d, k, dtype, weighted=weighted))
+
+
+def _centres(estimator: Any, rows: Rows, k: int) -> torch.Tensor | None:
+    """Centres that the user gave, around the mean of the rows, or of unit length."""
+    if isinstance(estimator.init, str):
+        return None
+    given = checking.check_centres(estimator, as_numpy(estimator.init), k, rows.X.shape[1])
+    centres = torch.from_numpy(given).to(rows.X.device) - rows.mean.double()
+    if rows.lengths is None:
+        return centres
+    return centres / torch.linalg.vector_norm(centres, dim=1, keepdim=True).clamp(min=1e-30)
+
+
+def _rows_of_zeros(rows: Rows, weights: np.ndarray | None) -> np.ndarray:
+    """Rows that are not active although they have a weight."""
+    if rows.active is None:
+        return np.empty(0, np.int64)
+    idle = np.ones(len(rows.X), np.bool_)
+    idle[rows.active.cpu().numpy()] = False
+    return np.flatnonzero(idle if weights is None else idle & (weights > 0))
+
+
+def _attributes_of(
+    run: CardRun, rows: Rows, plan: CardPlan, weights: np.ndarray | None, give_back: Callable[[torch.Tensor], Any]
+) -> dict[str, Any]:
+    """Fitted attributes, computed from the data and the labels."""
+    measures = measure_on_card(run.job.operations, rows, run.passes.card, run.labels_of_places)
+    found = measured_attributes(run, measures, plan, np.dtype(plan.shape.dtype), weighted=weights is not None)
+    labels, device = run.labels, rows.X.device
+    if weights is not None and (idle := np.flatnonzero(weights == 0)).size:
+        at = torch.from_numpy(idle).to(device)
+        centres = torch.from_numpy(found["cluster_centers_"]).to(device)
+        labels[at] = nearest_on_card(rows.X[at], centres, rows.lengths is not None)[0]
+    tensors = {name: torch.from_numpy(found[name]).to(device) for name in _TENSORS[1:]} | {"labels_": labels}
+    return {**found, **{name: give_back(tensor) for name, tensor in tensors.items()}}
+
+
+def _warn(estimator: Any, run: CardRun) -> None:
+    if run.interrupted:
+        warnings.warn(
+            f"The fit was interrupted after {passes_of(run.records)} passes; the model holds the best labels found so "
+            "far.",
+            FitInterrupted,
+            stacklevel=5,
+        )
+    distinct = len(np.unique(as_numpy(estimator.cluster_centers_), axis=0))
+    if distinct < run.k:
+        warnings.warn(
+            f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({run.k}). Possibly due to "
+            "duplicate points in X: some clusters hold copies of the same row.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )

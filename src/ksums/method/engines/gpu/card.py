@@ -1,0 +1,161 @@
+"""The data and the clusters as the operations of a card read them: tensors, and the numbers that describe them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+
+from ksums.planning.gpu import Tiles, padded_columns, tiles_for
+
+_LARGEST = 2.0**10
+"""Rows are scaled to at most this, by a power of two, so that float16 holds them and float32 their squares."""
+_BITS = 61
+"""Bits of a sum of whole numbers, the sign aside: two to spare in int64."""
+_ALIGNED = 8
+"""Rows of low precision are a multiple of 16 bytes long."""
+
+
+class Layout(NamedTuple):
+    """Numbers, known before the first kernel runs. Labels depend on all of them."""
+
+    n: int  # active rows
+    d: int
+    k: int
+    aligned: int  # numbers of a low-precision row in memory
+    padded: int  # columns of a product of matrices
+    lengths: bool  # the kind LENGTH (cosine) instead of SQUARES
+    split: bool  # products from two numbers of 11 bits for each, instead of one
+    weighted: bool
+    sigma: float  # what rows are multiplied by, after the mean was subtracted
+    fixed: float  # whole numbers for each unit of a composite, of a weight, of a squared norm
+    fixed_weight: float
+    fixed_square: float
+    tiles: Tiles
+
+
+class Table(NamedTuple):
+    """The rows. Those of X are read where they are; ``places`` puts them into random order."""
+
+    X: torch.Tensor  # (N, d)  as the user gave it: float16, bfloat16, float32 or float64
+    places: torch.Tensor  # (n,)  int64: the row of X at each place
+    mean: torch.Tensor  # (d,)  float32, or float64 as X
+    scales: torch.Tensor  # (n,)  of each row under cosine; else a single number, which is sigma
+    weights: torch.Tensor  # (n,)  of mean 1; else a single 1
+    low: torch.Tensor  # (n, aligned)  float16; nothing if products are split
+    low_squares: torch.Tensor  # (n,)  squared norms of the rows in low precision
+    squares: torch.Tensor  # (n,)  squared norms in float32
+
+
+class State(NamedTuple):
+    """Labels, and sums of whole numbers over the clusters, which depend on no order of addition."""
+
+    labels: torch.Tensor  # (n,)  int32
+    composites: torch.Tensor  # (k, d)  int64  D_r
+    counts: torch.Tensor  # (k,)  int32
+    sizes: torch.Tensor  # (k,)  int64  sums of weights; counts again if there are none
+    norm_sums: torch.Tensor  # (k,)  int64  Q_r
+    moved: torch.Tensor  # (1,)  int32  rows that moved since somebody set it to 0
+
+
+class Clusters(NamedTuple):
+    """What a kernel asks about a cluster: see ``kernels/clusters.py``."""
+
+    relaxation: torch.Tensor  # (1,)  float32  p
+    vectors: torch.Tensor  # (k, d)  float32  C_r, or the direction of D_r
+    low: torch.Tensor  # (1 or 2, k, padded)  float16  −2 times these: high part, and rest if products are split
+    join: torch.Tensor  # (k,)  float32
+    base: torch.Tensor  # (k,)  float32
+    stay: torch.Tensor  # (k,)  float32
+    weight: torch.Tensor  # (k,)  float32  n_r
+    sq_composites: torch.Tensor  # (k,)  float64  D_r·D_r
+    leavers: torch.Tensor  # (k,)  int32  rows that want to leave
+    claims: torch.Tensor  # (k,)  int64  the move that decides: see ``kernels/moves.py``
+
+
+class Candidates(NamedTuple):
+    """Rows that may gain by a move."""
+
+    number: torch.Tensor  # (1,)  int32
+    rows: torch.Tensor  # (n,)  int32
+    targets: torch.Tensor  # (n,)  int32
+    sources: torch.Tensor  # (n,)  int32
+    gains: torch.Tensor  # (n,)  float32; not above 0: stays
+
+
+class Card(NamedTuple):
+    """All of these."""
+
+    layout: Layout
+    table: Table
+    state: State
+    clusters: Clusters
+    candidates: Candidates
+
+
+def layout_for(n: int, d: int, k: int, *, largest: float, lengths: bool, split: bool, weighted: bool) -> Layout:
+    """The layout of n rows with entries of at most ``largest`` around their mean."""
+    padded = padded_columns(d)
+    rows = math.ceil(math.log2(max(n, 2)))
+    reach = math.ceil(math.log2(_LARGEST))
+    return Layout(
+        n=n,
+        d=d,
+        k=k,
+        aligned=padded if padded > d and d > 256 else -(-d // _ALIGNED) * _ALIGNED,
+        padded=padded,
+        lengths=lengths,
+        split=split,
+        weighted=weighted,
+        sigma=1.0 if lengths else _power_of_two(_LARGEST / max(largest, 1e-30)),
+        fixed=2.0 ** (_BITS - reach - rows),
+        fixed_weight=2.0 ** min(30, _BITS - rows),
+        fixed_square=2.0 ** (_BITS - 2 * reach - rows - math.ceil(math.log2(max(d, 1)))),
+        tiles=tiles_for(padded, split),
+    )
+
+
+def new_state(layout: Layout, device: torch.device) -> State:
+    """Room for labels and sums."""
+    n, d, k = layout.n, layout.d, layout.k
+    return State(
+        labels=torch.zeros(n, dtype=torch.int32, device=device),
+        composites=torch.zeros(k, d, dtype=torch.int64, device=device),
+        counts=torch.zeros(k, dtype=torch.int32, device=device),
+        sizes=torch.zeros(k, dtype=torch.int64, device=device),
+        norm_sums=torch.zeros(k, dtype=torch.int64, device=device),
+        moved=torch.zeros(1, dtype=torch.int32, device=device),
+    )
+
+
+def new_clusters(layout: Layout, device: torch.device) -> Clusters:
+    """Room for what kernels ask about clusters."""
+    k = layout.k
+
+    def of_clusters(dtype: torch.dtype) -> torch.Tensor:
+        return torch.zeros(k, dtype=dtype, device=device)
+
+    return Clusters(
+        relaxation=torch.ones(1, device=device),
+        vectors=torch.zeros(k, layout.d, device=device),
+        low=torch.zeros(2 if layout.split else 1, k, layout.padded, dtype=torch.float16, device=device),
+        join=of_clusters(torch.float32),
+        base=of_clusters(torch.float32),
+        stay=of_clusters(torch.float32),
+        weight=of_clusters(torch.float32),
+        sq_composites=of_clusters(torch.float64),
+        leavers=of_clusters(torch.int32),
+        claims=of_clusters(torch.int64),
+    )
+
+
+def new_candidates(layout: Layout, device: torch.device) -> Candidates:
+    """Room for all rows to be candidates."""
+    rows, targets, sources = (torch.zeros(layout.n, dtype=torch.int32, device=device) for _ in range(3))
+    number = torch.zeros(1, dtype=torch.int32, device=device)
+    return Candidates(number, rows, targets, sources, torch.zeros(layout.n, device=device))
+
+
+def _power_of_two(x: float) -> float:
+    return 2.0 ** math.floor(math.log2(x))

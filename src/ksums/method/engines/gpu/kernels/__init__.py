@@ -1,0 +1,1 @@
+"""Triton kernels. ``twin.py`` says in plain torch what each of them computes."""

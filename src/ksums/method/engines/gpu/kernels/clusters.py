@@ -1,0 +1,62 @@
+"""What the other kernels ask about a cluster, from its sums."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def coefficients(
+    composites, counts, sizes, relaxation, vectors, low, join, base, stay, weight, sq_composites, leavers, claims,
+    candidates, k, d, padded, inv_fixed, inv_weight, per_size, vanished,
+    BD: tl.constexpr, LENGTHS: tl.constexpr, SPLIT: tl.constexpr, RESET: tl.constexpr,
+):  # fmt: skip
+    """One program for each cluster. With n its size and p the relaxation, at most ``per_size``·n and at least 1:
+
+    ``join`` (n/(n + 1))^p, ``stay`` (n/(n − 1))^p, ``base`` join·|C|², all for a row of weight 1;
+    LENGTHS: ``join`` and ``stay`` p/|D|. RESET: there are no candidates any more.
+    """
+    r = tl.program_id(0)
+    r64 = r.to(tl.int64)
+    n = tl.load(sizes + r).to(tl.float64) * inv_weight
+    p = tl.minimum(tl.load(relaxation).to(tl.float64), tl.maximum(1.0, n * per_size))
+    square = tl.zeros((), tl.float64)
+    for c0 in range(0, d, BD):
+        t = c0 + tl.arange(0, BD)
+        c = tl.load(composites + r64 * d + t, mask=t < d, other=0).to(tl.float64) * inv_fixed
+        square += tl.sum(c * c)
+    if LENGTHS:
+        length = tl.maximum(tl.sqrt(square), vanished * n + 1e-30)
+    else:
+        length = tl.maximum(n, 1e-30)
+    low_square = tl.zeros((), tl.float64)
+    for c0 in range(0, padded, BD):
+        t = c0 + tl.arange(0, BD)
+        c = tl.load(composites + r64 * d + t, mask=t < d, other=0).to(tl.float64) * inv_fixed / length
+        vector = c.to(tl.float32)
+        tl.store(vectors + r64 * d + t, vector, mask=t < d)
+        high = vector.to(tl.float16).to(tl.float32)
+        both = high
+        tl.store(low + r64 * padded + t, (high * -2.0).to(tl.float16), mask=t < padded)
+        if SPLIT:
+            rest = (vector - high).to(tl.float16).to(tl.float32)
+            both += rest
+            tl.store(low + (k + r64) * padded + t, (rest * -2.0).to(tl.float16), mask=t < padded)
+        low_square += tl.sum(both.to(tl.float64) * both.to(tl.float64))
+    if LENGTHS:
+        tl.store(join + r, (p / length).to(tl.float32))
+        tl.store(stay + r, (p / length).to(tl.float32))
+        tl.store(base + r, 0.0)
+    else:
+        f = tl.exp(p * tl.log(n / (n + 1.0)))
+        tl.store(join + r, f.to(tl.float32))
+        tl.store(base + r, (f * low_square).to(tl.float32))
+        tl.store(stay + r, tl.exp(p * tl.log(n / tl.maximum(n - 1.0, 0.5 * n))).to(tl.float32))
+    tl.store(weight + r, n.to(tl.float32))
+    tl.store(sq_composites + r, square)
+    tl.store(leavers + r, 0)
+    tl.store(claims + r, 0x7FFFFFFFFFFFFFFF)
+    if RESET:
+        if r == 0:
+            tl.store(candidates, 0)

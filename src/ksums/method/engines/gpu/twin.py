@@ -1,0 +1,214 @@
+"""The plain twin of the kernels: the same operations in torch, on any device. This is what the kernels mean.
+
+Arithmetic is that of the kernels (float16 products added up in float32, verification in float32, sums of whole
+numbers), but for the order in which float32 numbers are added up.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from ksums.method.engines.gpu.card import Card, Layout, State, Table
+from ksums.method.engines.gpu.operations import Operations
+from ksums.planning.gpu import PER_SIZE, tolerance_for
+from ksums.rules.kinds import VANISHED
+
+_FAR = 3e38
+_ABOVE = 2.0
+_ROUNDING = 1e-6
+_NO_CLAIM = 0x7FFFFFFFFFFFFFFF
+
+
+class Twin(Operations):
+    """See ``operations.Operations``."""
+
+    def moments(self, X: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """See ``operations.Operations``."""
+        exact = X.double()
+        return exact.sum(0), exact.amin(0), exact.amax(0)
+
+    def lower_rows(self, table: Table, layout: Layout) -> None:
+        """See ``operations.Operations``."""
+        x = prepared_rows(table, torch.arange(layout.n, device=table.X.device))
+        low = x.half()
+        if layout.split:
+            both = low.float() + (x - low.float()).half().float()
+        else:
+            table.low.zero_()
+            table.low[:, : layout.d] = low
+            both = low.float()
+        table.squares.copy_(x.square().sum(1))
+        table.low_squares.copy_(both.square().sum(1))
+
+    def add_by_cluster(self, table: Table, layout: Layout, state: State, *, wide: bool = False) -> None:
+        """See ``operations.Operations``."""
+        everybody = torch.arange(layout.n, device=table.X.device)
+        for sums in (state.composites, state.counts, state.sizes, state.norm_sums):
+            sums.zero_()
+        _add(table, layout, state, everybody, state.labels, 1, wide)
+
+    def refresh(self, card: Card, *, reset: bool = True) -> None:
+        """See ``operations.Operations``."""
+        layout, _, state, clusters, candidates = card
+        n = state.sizes.double() / layout.fixed_weight
+        p = _exponent(clusters.relaxation.double(), n)
+        composites = state.composites.double() / layout.fixed
+        clusters.sq_composites.copy_(composites.square().sum(1))
+        length = n.clamp(min=1e-30)
+        if layout.lengths:
+            length = torch.maximum(clusters.sq_composites.sqrt(), VANISHED * n + 1e-30)
+        clusters.vectors.copy_(composites / length[:, None])
+        high = clusters.vectors.half()
+        both = high.float()
+        clusters.low[0, :, : layout.d] = (both * -2.0).half()
+        if layout.split:
+            rest = (clusters.vectors - both).half().float()
+            clusters.low[1, :, : layout.d] = (rest * -2.0).half()
+            both = both + rest
+        if layout.lengths:
+            clusters.join.copy_(p / length)
+            clusters.stay.copy_(p / length)
+            clusters.base.zero_()
+        else:
+            join = torch.exp(p * torch.log(n / (n + 1.0)))
+            clusters.join.copy_(join)
+            clusters.base.copy_(join * both.double().square().sum(1))
+            clusters.stay.copy_(torch.exp(p * torch.log(n / torch.maximum(n - 1.0, 0.5 * n))))
+        clusters.weight.copy_(n)
+        clusters.leavers.zero_()
+        clusters.claims.fill_(_NO_CLAIM)
+        if reset:
+            candidates.number.zero_()
+
+    def propose(self, card: Card, order: torch.Tensor, first: int, count: int, *, start: bool = False) -> None:
+        """See ``operations.Operations``."""
+        layout, table, state, clusters, candidates = card
+        i = order[first : first + count].long()
+        products = self._products(card, i)
+        xi = table.low_squares[i]
+        if layout.lengths:
+            a = clusters.join[None, :]
+            costs = _ABOVE - (a - products) / (1.0 + (1.0 + a * a - a * products).clamp(min=0.0).sqrt())
+        else:
+            costs = (xi[:, None] + products) * clusters.join + clusters.base
+        own = state.labels[i].long()
+        if not start:
+            costs[torch.arange(len(i)), own] = _FAR
+        best, target = _least(costs, layout.tiles.clusters, layout.tiles.bits(layout.k))
+        if start:
+            state.labels[i] = target.int()
+            candidates.gains[i] = best
+            return
+        staying = products[torch.arange(len(i)), own]
+        a, tolerance = clusters.stay[own], tolerance_for(layout.split)
+        if layout.lengths:
+            root = (1.0 + a * a + a * staying).clamp(min=0.0).sqrt()
+            limit = _ABOVE + (a + staying) / (1.0 + root) + tolerance
+        else:
+            limit = (xi + staying + clusters.base[own] / clusters.join[own]) * a * (1.0 + tolerance)
+        wants = best < limit
+        old, new = int(candidates.number), int(wants.sum())
+        candidates.rows[old : old + new] = i[wants].int()
+        candidates.targets[old : old + new] = target[wants].int()
+        candidates.number.add_(new)
+
+    def decide(self, card: Card, most: int, *, apart: bool = False) -> None:
+        """See ``operations.Operations``."""
+        layout, table, state, clusters, candidates = card
+        m = int(candidates.number)
+        i, v = candidates.rows[:m].long(), candidates.targets[:m].long()
+        w = state.labels[i].long()
+        gain, enough = _gains(card, i, v, w)
+        enough &= (v != w) & (state.counts[w] > 1)
+        bits = gain.view(torch.int32).long()
+        claim = (((0x7F800000 - bits) if apart else bits) << 32) | i
+        clusters.claims.scatter_reduce_(0, w[enough], claim[enough], "amin")
+        if apart:
+            clusters.claims.scatter_reduce_(0, v[enough], claim[enough], "amin")
+            go = enough & (claim == clusters.claims[w]) & (claim == clusters.claims[v])
+        else:
+            clusters.leavers.index_add_(0, w[enough], torch.ones_like(clusters.leavers)[w[enough]])
+            all_leave = clusters.leavers[w] >= state.counts[w]
+            go = enough & ~(all_leave & (claim == clusters.claims[w]))
+        rows, sources, targets = i[go], w[go], v[go]
+        state.labels[rows] = targets.int()
+        state.moved.add_(len(rows))
+        _add(table, layout, state, rows, targets, 1, wide=False)
+        _add(table, layout, state, rows, sources, -1, wide=False)
+
+    def squares_to_own(self, table: Table, layout: Layout, labels: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
+        """See ``operations.Operations``."""
+        rows = prepared_rows(table, torch.arange(layout.n, device=labels.device), wide=True)
+        return (rows - centres[labels.long()]).square().sum(1)
+
+    def _products(self, card: Card, i: torch.Tensor) -> torch.Tensor:
+        """−2 x·c for all clusters."""
+        layout, table, clusters = card.layout, card.table, card.clusters
+        c = clusters.low[..., : layout.d].float()
+        if not layout.split:
+            return table.low[i, : layout.d].float() @ c[0].T
+        x = prepared_rows(table, i)
+        high = x.half().float()
+        rest = (x - high).half().float()
+        return high @ c[0].T + rest @ c[0].T + high @ c[1].T
+
+
+def prepared_rows(table: Table, i: torch.Tensor, wide: bool = False) -> torch.Tensor:
+    """(x − mean)·scale of the rows at places i."""
+    kind = torch.float64 if wide else table.mean.dtype
+    scales = table.scales[i] if len(table.scales) > 1 else table.scales
+    x = (table.X[table.places[i]].to(kind) - table.mean.to(kind)) * scales.to(kind)[:, None]
+    return x if wide else x.float()
+
+
+def _add(
+    table: Table, layout: Layout, state: State, i: torch.Tensor, clusters: torch.Tensor, sign: int, wide: bool
+) -> None:
+    """Rows to (or from) the sums of clusters."""
+    weights = table.weights[i] if layout.weighted else table.weights.expand(len(i))
+    at = clusters.long()
+    state.composites.index_add_(0, at, sign * (prepared_rows(table, i, wide) * weights[:, None] * layout.fixed).long())
+    state.counts.index_add_(0, at, torch.full_like(clusters, sign, dtype=torch.int32))
+    state.sizes.index_add_(0, at, sign * (weights * layout.fixed_weight).long())
+    state.norm_sums.index_add_(0, at, sign * (table.squares[i] * weights * layout.fixed_square).long())
+
+
+def _least(costs: torch.Tensor, width: int, bits: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The least cost of each row and its cluster; costs that agree in all but the last bits are equal."""
+    number = torch.arange(costs.shape[1], device=costs.device, dtype=torch.int32)
+    packed = (costs.contiguous().view(torch.int32) & (-1 << bits)) | (number // width)
+    padding = -costs.shape[1] % width
+    packed = torch.nn.functional.pad(packed, (0, padding), value=0x7F000000)
+    packed = packed.view(len(costs), -1, width).amin(1)
+    column = torch.arange(width, device=costs.device, dtype=torch.int32)
+    values = (packed & (-1 << bits)).view(torch.float32)
+    best = values.amin(1)
+    numbers = torch.where(values == best[:, None], (packed & ((1 << bits) - 1)) * width + column, 0x7FFFFFFF)
+    return best, numbers.amin(1)
+
+
+def _exponent(p: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+    return torch.minimum(p, (n * PER_SIZE).clamp(min=1.0))
+
+
+def _gains(card: Card, i: torch.Tensor, v: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """What candidates gain in float32, and whether that is more than rounding."""
+    layout, table, _, clusters, _ = card
+    x = prepared_rows(table, i)
+    weights = table.weights[i] if layout.weighted else table.weights.expand(len(i))
+    if layout.lengths:
+        here, there = (x * clusters.vectors[w]).sum(1), (x * clusters.vectors[v]).sum(1)
+        a, b = clusters.stay[w] * weights, clusters.join[v] * weights
+        remain = (a - 2.0 * here) / (1.0 + (1.0 + a * a - 2.0 * a * here).clamp(min=0.0).sqrt())
+        leave = -(b + 2.0 * there) / (1.0 + (1.0 + b * b + 2.0 * b * there).clamp(min=0.0).sqrt())
+        gain = remain - leave
+        return gain * weights, gain > _ROUNDING
+    here, there = ((x - clusters.vectors[r]).square().sum(1) for r in (w, v))
+    if layout.weighted:
+        n, m, p = clusters.weight[w], clusters.weight[v], clusters.relaxation
+        remain = here * torch.exp(_exponent(p, n) * torch.log(n / torch.maximum(n - weights, 1e-6 * n)))
+        leave = there * torch.exp(_exponent(p, m) * torch.log(m / (m + weights)))
+    else:
+        remain, leave = here * clusters.stay[w], there * clusters.join[v]
+    gain = remain - leave
+    return gain * weights, gain > _ROUNDING * (remain + leave)

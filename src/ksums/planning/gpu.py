@@ -1,0 +1,152 @@
+"""Fits on a graphics card: tiles, blocks, annealing and when passes end. Nothing here depends on the card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ksums.planning.effort import is_timed
+from ksums.planning.flat import plan_flat
+from ksums.planning.plan import CardPlan, Plan
+from ksums.planning.shape import Shape
+from ksums.rules.annealing import Annealed, relaxations
+from ksums.rules.kinds import Rule
+
+_WHOLE_ROWS = 256
+"""Rows of up to 256 numbers are held by a program as a whole, and padded to a power of two."""
+_WHOLE_SPLIT_ROWS = 128
+"""The same where each number is held as two."""
+_PIECE = 64
+"""Longer rows are read this many columns at a time."""
+PER_SIZE = 1.0 / 8.0
+"""A cluster of m rows is relaxed by at most m/8, as elsewhere (``rules/annealing.py``)."""
+_TOLERANCE, _TOLERANCE_OF_SPLIT = 2e-3, 1e-5
+"""A row is verified in float32 if its cost in low precision is above that of staying by less than this share: products
+of numbers of 11 and of 22 bits."""
+_BLOCK, _MOST_BLOCKS = 1 << 15, 8
+"""Rows of a block, about, and the most blocks of a pass. Rows of a block decide on one state: one block oscillates
+where clusters are small, more than eight take longer and end no lower."""
+_STARTS = (30.0, 3.0), (200.0, 8.0), (2000.0, 24.0)
+"""The relaxation of the first pass, for so many rows in a cluster on average; between them by interpolation. Hotter
+passes move so many rows at a time that they spoil what is there."""
+_SMALL_CLUSTERS = 100.0
+"""With up to this many rows in a cluster, a fit ends with passes in which moves are made apart: passes in blocks would
+leave gains."""
+_SETTLING_ROUNDS = 8
+"""Moves are made apart this many times before all rows propose again."""
+_NOISE = 0.2
+"""Products are split if E_m·√d is below this share of the variance. Numbers of 11 bits are wrong by 2^−11 of a row's
+length, and by 1/√d of that in a product; the start has about twice the E_m of the end."""
+_GRAPH = 1e12
+"""Multiplications of a pass below which the launches of its kernels take longer than the kernels: these passes are
+recorded as a CUDA graph."""
+
+
+_SEARCHED = 1 << 20
+"""Up to k·k·d of this the CPU searches a sample for the start, in some tenths of a second: random rows miss clusters
+that lie apart, which no pass mends. That is 90 clusters in 128 dimensions, 700 in two."""
+
+
+class _Level(NamedTuple):
+    annealing: int  # passes
+    passes: int  # at p = 1 after them, at most
+    tol: float
+    sample: int  # rows of the sample for each cluster
+    least: int  # and at least
+    search: str  # effort of its search
+    fall: float = 1.0  # of the relaxation from pass to pass, at most: there must be time to cool
+
+
+_LEVELS = {
+    "low": _Level(8, 8, 5e-4, 32, 1000, "low", 0.5),
+    "default": _Level(24, 16, 1e-4, 64, 2500, "default"),
+    "high": _Level(80, 40, 1e-5, 256, 10_000, "default"),
+}
+"""The levels of effort (``benchmarks/gpu.py``)."""
+_TIMED = _Level(200, 200, 1e-5, 64, 2500, "default")
+"""With a number of seconds."""
+
+
+class Tiles(NamedTuple):
+    """Shapes that a program works on. They decide near ties, so they depend on the number of columns only."""
+
+    rows: int
+    clusters: int
+    columns: int
+    warps: int
+    stages: int
+
+    def bits(self, k: int) -> int:
+        """Bits that hold the number of a tile of clusters."""
+        return max(1, (-(-k // self.clusters) - 1).bit_length())
+
+
+def padded_columns(d: int) -> int:
+    """Columns of the products of matrices for rows of d numbers."""
+    if d <= _WHOLE_ROWS:
+        return max(16, 1 << (d - 1).bit_length())
+    return -(-d // _PIECE) * _PIECE
+
+
+def tiles_for(padded: int, split: bool) -> Tiles:
+    """Tiles for rows of this many columns (``benchmarks/gpu.py``)."""
+    if padded <= (_WHOLE_SPLIT_ROWS if split else _WHOLE_ROWS):
+        return Tiles(rows=128, clusters=64, columns=_WHOLE_ROWS, warps=4, stages=3)
+    return Tiles(rows=128, clusters=128, columns=_PIECE, warps=8, stages=3 if split else 4)
+
+
+def tolerance_for(split: bool) -> float:
+    """The share by which a cost in low precision may be wrong."""
+    return _TOLERANCE_OF_SPLIT if split else _TOLERANCE
+
+
+def products_are_split(distortion: float, variance: float, d: int) -> bool:
+    """Whether numbers of 11 bits cannot tell clusters apart, judged by the first labels."""
+    return distortion * np.sqrt(d) < _NOISE * variance
+
+
+def uses_graph(shape: Shape) -> bool:
+    """Whether passes are recorded as a CUDA graph; labels do not depend on it."""
+    return float(shape.n) * shape.k * padded_columns(shape.d) < _GRAPH
+
+
+def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, shape: Shape) -> CardPlan:
+    """The plan for checked parameters of ``KSums`` and data of this shape on a card."""
+    effort = parameters["effort"]
+    level = _LEVELS[effort] if isinstance(effort, str) else _TIMED
+    most = int(parameters["max_iter"])
+    annealing = level.annealing if annealed.passes is None else annealed.passes
+    hottest = min(first_relaxation(shape.members), 1.0 + level.fall * annealing)
+    start = hottest if annealed.start is None else float(annealed.start)
+    limits = [parameters["time_budget"], effort if is_timed(effort) else None]
+    return CardPlan(
+        shape=shape,
+        rule=rule,
+        blocks=int(min(_MOST_BLOCKS, -(-shape.n // _BLOCK))),
+        relaxations=tuple(relaxations(start, min(annealing, most - 1))),
+        passes=max(1, min(level.passes, most - annealing)),
+        tol=level.tol if parameters["tol"] is None else float(parameters["tol"]),
+        settling=_SETTLING_ROUNDS if shape.members <= _SMALL_CLUSTERS and effort != "low" else 0,
+        max_iter=most,
+        sample=_sample_plan(parameters, shape, level),
+        runs=int(parameters["n_init"]),
+        seconds=min([np.inf, *(float(limit) for limit in limits if limit is not None)]),
+    )
+
+
+def _sample_plan(parameters: Mapping[str, Any], shape: Shape, level: _Level) -> Plan | None:
+    """What the CPU does with a sample of the rows."""
+    init = parameters["init"]
+    if not (isinstance(init, str) and init == "auto") or shape.k == 1 or shape.k * shape.k * shape.d > _SEARCHED:
+        return None
+    rows = min(shape.n, max(level.least, level.sample * shape.k))
+    own = {"effort": level.search, "engine": "exact", "n_init": 1, "tol": None, "time_budget": None}
+    return plan_flat({**parameters, **own}, Shape(rows, shape.d, shape.k, "float32", weighted=shape.weighted))
+
+
+def first_relaxation(members: float) -> float:
+    """The relaxation of the first pass, for clusters of this many rows."""
+    known = np.log([rows for rows, _ in _STARTS])
+    return float(np.interp(np.log(max(members, 1.0)), known, [start for _, start in _STARTS]))

@@ -1,0 +1,365 @@
+"""Fits on a graphics card, as far as they need none: kernels in Triton's interpreter, fits with the twin."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")  # read when Triton is imported
+pytest.importorskip("triton", reason="triton is not installed")
+
+from ksums import Annealed, KSums, load, metrics
+from ksums.compute.tensors import as_numpy, is_on_card, kind_of
+from ksums.estimators.interruption import FitInterrupted
+from ksums.estimators.on_card import fit_tensor
+from ksums.method.engines.gpu.card import Card, layout_for, new_candidates, new_clusters, new_state
+from ksums.method.engines.gpu.launch import Kernels
+from ksums.method.engines.gpu.passes import Passes
+from ksums.method.engines.gpu.rows import new_table, read_rows, scrambled
+from ksums.method.engines.gpu.twin import Twin
+from ksums.method.nearest.card import distances_on_card, nearest_on_card
+from ksums.planning.gpu import first_relaxation, padded_columns, products_are_split, tiles_for
+
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def data(n, d, dtype=torch.float32, seed=0, groups=4):
+    """Rows in a few groups that overlap."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + 2.0 * rng.integers(groups, size=(n, 1))
+    return torch.tensor(X).to(dtype).to(DEVICE)
+
+
+def weights_for(n, seed=1):
+    return torch.tensor(np.random.default_rng(seed).uniform(0.2, 3.0, n), device=DEVICE)
+
+
+def a_card(operations, X, k, *, split=False, cosine=False, weights=None):
+    """A card with rows in place, and labels 0 … k−1 in turn."""
+    rows = read_rows(X, weights, cosine, operations)
+    layout = layout_for(
+        rows.n, X.shape[1], k, largest=rows.largest, lengths=cosine, split=split, weighted=weights is not None
+    )
+    table = new_table(rows, layout, 3)
+    operations.lower_rows(table, layout)
+    card = Card(layout, table, new_state(layout, DEVICE), new_clusters(layout, DEVICE), new_candidates(layout, DEVICE))
+    card.state.labels.copy_(torch.arange(rows.n, device=DEVICE) % k)
+    operations.add_by_cluster(table, layout, card.state)
+    return card
+
+
+def make_passes(operations, card, relaxations):
+    """Passes in two blocks, then moves made apart."""
+    n, k = card.layout.n, card.layout.k
+    half = -(-n // 2)
+    places = torch.arange(n, device=DEVICE, dtype=torch.int32)
+    for p in relaxations:
+        card.clusters.relaxation.fill_(p)
+        order = torch.sort(card.state.labels + places // half * k, stable=True).indices
+        for first in range(0, n, half):
+            operations.refresh(card)
+            operations.propose(card, order, first, min(half, n - first))
+            operations.decide(card, min(half, n - first))
+    operations.refresh(card)
+    operations.propose(card, torch.sort(card.state.labels, stable=True).indices, 0, n)
+    for number in range(2):
+        if number:
+            operations.refresh(card, reset=False)
+        operations.decide(card, n, apart=True)
+    return card
+
+
+def fitted(X, k, weights=None, graphs=False, **parameters):
+    """A model that was fitted to a tensor by the twin."""
+    model = KSums(k, random_state=parameters.pop("random_state", 0), **parameters)
+    model.n_features_in_ = X.shape[1]
+    fit_tensor(model, X, weights, Twin(), lambda tensor: tensor, graphs)
+    return model
+
+
+# ------------------------------------------------------------------------------------------ kernels and their twin
+@pytest.mark.parametrize(
+    ("n", "d", "k", "more"),
+    [
+        (300, 5, 7, {}),
+        (260, 5, 7, {"split": True, "dtype": torch.float64, "weights": True}),
+        (200, 40, 70, {"weights": True}),
+        (200, 20, 70, {"cosine": True}),
+        (150, 9, 5, {"cosine": True, "weights": True, "dtype": torch.bfloat16}),
+        (130, 300, 12, {}),
+        (130, 270, 12, {"split": True, "dtype": torch.float16}),
+        (40, 1, 20, {}),
+    ],
+)
+def test_kernels_move_the_rows_that_the_twin_moves(n, d, k, more):
+    X = data(n, d, more.get("dtype", torch.float32))
+    options = {name: more[name] for name in ("split", "cosine") if name in more}
+    options["weights"] = weights_for(n) if "weights" in more else None
+    states = [make_passes(o, a_card(o, X, k, **options), (2.0, 1.0)).state for o in (Kernels(), Twin())]
+    for name in ("labels", "composites", "counts", "sizes", "moved"):
+        assert torch.equal(getattr(states[0], name), getattr(states[1], name)), name
+    assert int(states[0].moved) > 0
+    assert int(states[0].counts.min()) > 0
+
+
+def test_kernels_assign_first_labels_as_the_twin_does():
+    X, labels = data(200, 6), []
+    for operations in (Kernels(), Twin()):
+        rows = read_rows(X, None, False, operations)
+        layout = layout_for(200, 6, 9, largest=rows.largest, lengths=False, split=False, weighted=False)
+        passes = Passes(operations, rows, layout, 5, 1)
+        passes.start_from_rows()
+        labels.append(passes.card.state.labels)
+    assert torch.equal(labels[0], labels[1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_kernels_measure_as_the_twin_does(dtype):
+    X, found = data(150, 6, dtype), []
+    for operations in (Kernels(), Twin()):
+        card = a_card(operations, X, 4)
+        centres = card.state.composites.double() / card.layout.fixed / card.state.counts[:, None]
+        moments = operations.moments(X)
+        found.append([*moments, operations.squares_to_own(card.table, card.layout, card.state.labels, centres)])
+    for ours, plain in zip(*found, strict=True):
+        torch.testing.assert_close(ours, plain, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("cosine", [False, True])
+def test_sums_are_those_of_the_labels(cosine):
+    X = data(400, 7)
+    card = make_passes(Twin(), a_card(Twin(), X, 11, cosine=cosine, weights=weights_for(400)), (4.0, 1.0))
+    again = new_state(card.layout, DEVICE)
+    again.labels.copy_(card.state.labels)
+    Twin().add_by_cluster(card.table, card.layout, again)
+    for name in ("composites", "counts", "sizes", "norm_sums"):
+        assert torch.equal(getattr(card.state, name), getattr(again, name)), name
+
+
+# ------------------------------------------------------------------------------------------ fits
+def test_attributes_are_tensors_and_measures_are_those_of_the_labels():
+    X = data(1500, 5)
+    model = fitted(X, 6)
+    for name, dtype in (("labels_", torch.int32), ("cluster_centers_", torch.float32), ("composites_", torch.float64)):
+        tensor = getattr(model, name)
+        assert isinstance(tensor, torch.Tensor), name
+        assert tensor.device == X.device, name
+        assert tensor.dtype == dtype, name
+    rows, labels = as_numpy(X), as_numpy(model.labels_)
+    assert model.distortion_ == pytest.approx(metrics.distortion(rows, labels), rel=1e-9)
+    assert model.pairwise_ == pytest.approx(metrics.pairwise(rows, labels), rel=1e-9)
+    assert model.history_[-1].distortion == pytest.approx(model.distortion_, rel=1e-6)
+    assert as_numpy(model.sizes_).tolist() == np.bincount(labels, minlength=6).tolist()
+    np.testing.assert_allclose(as_numpy(model.composites_)[2], rows[labels == 2].sum(axis=0, dtype=float), rtol=1e-6)
+    assert [record.stage for record in model.history_[:24]] == ["annealing"] * 24
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_quality_is_near_that_of_the_cpu(metric):
+    X = data(3000, 6, groups=1)
+    on_card, on_cpu = fitted(X, 30, metric=metric), KSums(30, metric=metric, random_state=0).fit(as_numpy(X))
+    assert on_card.objective_ <= 1.01 * on_cpu.objective_
+
+
+def test_after_settling_no_single_move_is_a_gain():
+    X = data(900, 4)
+    model = fitted(X, 30)
+    assert model.converged_
+    rows, labels = as_numpy(X).astype(float), as_numpy(model.labels_)
+    n = np.bincount(labels).astype(float)
+    centres = np.stack([rows[labels == r].mean(axis=0) for r in range(30)])
+    squares = ((rows[:, None] - centres) ** 2).sum(axis=2)
+    own = squares[np.arange(900), labels]
+    stay = np.where(n[labels] > 1, n[labels] / np.maximum(n[labels] - 1, 1e-9), 0.0) * own
+    join = squares * n / (n + 1)
+    join[np.arange(900), labels] = np.inf
+    assert (stay - join.min(axis=1) <= 1e-5 * (stay + join.min(axis=1))).all()
+
+
+def test_the_same_seed_gives_the_same_labels_and_another_one_does_not():
+    X = data(2000, 5)
+    first, again, other = (as_numpy(fitted(X, 20, random_state=seed).labels_) for seed in (1, 1, 2))
+    assert (first == again).all()
+    assert (first != other).any()
+
+
+def test_weights_count_as_copies_of_rows_do():
+    X = data(600, 3)
+    counts = np.random.default_rng(0).integers(1, 4, 600)
+    weighted = fitted(X, 5, weights=counts)
+    copies = X[torch.from_numpy(np.repeat(np.arange(600), counts)).to(DEVICE)]
+    assert weighted.distortion_ == pytest.approx(
+        metrics.distortion(as_numpy(copies), np.repeat(as_numpy(weighted.labels_), counts)), rel=1e-6
+    )
+    assert float(weighted.sizes_.sum()) == pytest.approx(counts.sum())
+
+
+def test_rows_without_weight_or_direction_get_a_label_and_nothing_else():
+    X, weights = data(300, 4), np.ones(300)
+    X[:5], weights[10:20] = 0.0, 0.0
+    with pytest.warns(UserWarning, match="5 rows of X are all zeros"):
+        model = fitted(X, 4, weights=weights, metric="cosine")
+    assert float(model.sizes_.sum()) == 285
+    nearest = nearest_on_card(X, model.cluster_centers_, cosine=True)[0]
+    assert torch.equal(model.labels_[10:20], nearest[10:20])
+
+
+def hostile():
+    rng = np.random.default_rng(0)
+    yield "duplicates", np.repeat(rng.standard_normal((20, 3)), 30, axis=0), 15
+    yield "fewer rows than clusters that differ", np.repeat(rng.standard_normal((5, 2)), 20, axis=0), 40
+    yield "half as many clusters as rows", rng.standard_normal((200, 4)), 100
+    yield "as many clusters as rows", rng.standard_normal((60, 2)), 60
+    yield "constant columns", np.hstack([rng.standard_normal((300, 2)), np.full((300, 3), 7.0)]), 12
+    yield "all equal", np.full((100, 3), 2.5), 9
+    yield "outliers", np.vstack([rng.standard_normal((400, 3)), 1e6 * rng.standard_normal((4, 3))]), 20
+    yield "an offset", rng.standard_normal((300, 3)) + 1e6, 10
+    yield "tiny numbers", 1e-20 * rng.standard_normal((300, 3)), 10
+    yield "huge numbers", 1e15 * rng.standard_normal((300, 3)), 10
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+@pytest.mark.parametrize(("name", "X", "k"), list(hostile()), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_no_cluster_is_ever_empty(name, X, k, dtype):
+    rows = torch.tensor(X).to(dtype).to(DEVICE)
+    model = fitted(rows, k)
+    assert np.bincount(as_numpy(model.labels_), minlength=k).min() > 0
+    assert min(record.smallest for record in model.history_) >= 1 - 1e-6
+    assert np.isfinite(model.distortion_)
+
+
+def test_products_are_split_where_clusters_are_small_beside_the_data():
+    rng = np.random.default_rng(1)
+    centres = 1000.0 * rng.integers(50, size=(40, 2))
+    X = torch.tensor((centres[rng.integers(40, size=2000)] + rng.standard_normal((2000, 2))), device=DEVICE).float()
+    model = fitted(X, 40, init=centres)
+    assert model.distortion_ < 2.5
+    assert products_are_split(2.0, 1e6, 2)
+    assert not products_are_split(0.4, 1.0, 128)
+
+
+def test_a_start_that_the_user_gives():
+    X = data(500, 3)
+    centres = as_numpy(X[:6]).copy()
+    first = fitted(X, 6, init=centres, max_iter=1, rule=Annealed(1.0, 0))
+    nearest = nearest_on_card(X, torch.from_numpy(centres).to(DEVICE), cosine=False)[0]
+    assert (first.labels_ == nearest).float().mean() > 0.8
+    with pytest.raises(ValueError, match=r"centres of shape \(6, 3\); got float32 of shape \(5, 3\)"):
+        fitted(X, 6, init=centres[:5])
+
+
+def test_callbacks_time_limits_and_interruption():
+    X = data(800, 4)
+    assert len(fitted(X, 5, callbacks=[lambda record: record.index == 3]).history_) == 3
+    assert len(fitted(X, 5, time_budget=1e-9).history_) == 1
+
+    def interrupt(record):
+        if record.index == 4:
+            raise KeyboardInterrupt
+
+    with pytest.warns(FitInterrupted, match="after 4 passes"):
+        model = fitted(X, 5, callbacks=[interrupt])
+    assert np.bincount(as_numpy(model.labels_), minlength=5).min() > 0
+
+
+def test_several_runs_keep_the_best():
+    X = data(700, 3)
+    best = fitted(X, 12, n_init=4)
+    assert best.objective_ <= fitted(X, 12, n_init=1).objective_
+
+
+def test_a_model_is_saved_loaded_and_used_on_the_cpu(tmp_path):
+    X = data(400, 3)
+    model = fitted(X, 5)
+    model.save(tmp_path / "model.safetensors")
+    loaded = load(tmp_path / "model.safetensors")
+    rows = as_numpy(X)
+    assert isinstance(loaded.cluster_centers_, np.ndarray)
+    assert (loaded.labels_ == as_numpy(model.labels_)).all()
+    assert (loaded.predict(rows) == model.predict(rows)).all()
+    assert str(loaded.plan_) == str(model.plan_)
+    assert "on the card" in loaded.plan_.summary
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_nearest_centres_and_distances_are_those_of_the_cpu(metric):
+    X = data(300, 4)
+    model = KSums(6, metric=metric, random_state=0).fit(as_numpy(X))
+    centres = torch.from_numpy(model.cluster_centers_).to(DEVICE)
+    labels, squares = nearest_on_card(X, centres, metric == "cosine")
+    assert (as_numpy(labels) == model.predict(as_numpy(X))).all()
+    assert -float(squares.sum()) == pytest.approx(model.score(as_numpy(X)), rel=1e-5)
+    distances = distances_on_card(X, centres, metric == "cosine")
+    np.testing.assert_allclose(as_numpy(distances), model.transform(as_numpy(X)), atol=2e-3)
+
+
+# ------------------------------------------------------------------------------------------ refusals
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"objective": "pairwise"}, "objective='pairwise' is not offered on a graphics card; leave objective="),
+        ({"size_max": 10}, "size_max=10 is not offered"),
+        ({"engine": "exact"}, "engine='exact' is not offered"),
+        ({"rule": "paper"}, "rule='paper' is not offered on a graphics card; leave rule='auto'"),
+        ({"init": "k-means++"}, "use init='random-points' or an array of centres"),
+        ({"checkpoint": "fit.ckpt"}, "checkpoint='fit.ckpt' is not offered"),
+    ],
+)
+def test_what_a_card_does_not_offer_is_refused(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        KSums(2, device="cuda", **parameters).fit(np.zeros((10, 2)))
+
+
+def test_names_of_devices():
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    with pytest.raises(ValueError, match="device must be None, 'cpu', 'cuda' or 'cuda:N'; got 'gpu'"):
+        KSums(2, device="gpu").fit(X)
+    assert KSums(2, device="cpu", random_state=0).fit(X).labels_.shape == (30,)
+    with pytest.raises(RuntimeError, match=r"device='cuda:99', but torch .* leave device=None"):
+        KSums(2, device="cuda:99").fit(X)
+    with pytest.raises(ValueError, match="is for arrays; data in parts is clustered on the CPU"):
+        KSums(2, device="cuda").fit([X, X])
+
+
+def test_rows_that_are_not_finite_are_named():
+    X = data(50, 3)
+    X[7, 2] = torch.nan
+    with pytest.raises(ValueError, match="NaN or infinity, first in row 7, column 2"):
+        fitted(X, 4)
+
+
+# ------------------------------------------------------------------------------------------ small parts
+def test_an_order_depends_on_the_seed_only():
+    order = scrambled(1000, 7, torch.device("cpu"))
+    assert sorted(order.tolist()) == list(range(1000))
+    assert order[:8].tolist() == scrambled(1000, 7, DEVICE)[:8].tolist()
+    assert order.tolist() != scrambled(1000, 8, torch.device("cpu")).tolist()
+    assert abs(np.corrcoef(order.numpy(), np.arange(1000))[0, 1]) < 0.1
+
+
+def test_numbers_of_the_plan():
+    assert [padded_columns(d) for d in (1, 16, 17, 100, 256, 257, 768)] == [16, 16, 32, 128, 256, 320, 768]
+    assert tiles_for(128, split=False).bits(10_000) == 8
+    assert first_relaxation(10) == 3.0
+    assert first_relaxation(200) == 8.0
+    assert 8.0 < first_relaxation(600) < 24.0
+    assert first_relaxation(1e6) == 24.0
+
+
+def test_arrays_are_recognised():
+    assert not is_on_card(np.zeros(3))
+    assert is_on_card(torch.zeros(3, device=DEVICE)) == (DEVICE.type == "cuda")
+    assert kind_of(torch.zeros(3))(1) == 1
+    with pytest.raises(TypeError, match=r"arrays of torch, CuPy and JAX are accepted"):
+        kind_of([1.0])
+
+
+def test_importing_the_package_loads_neither_torch_nor_triton():
+    code = "import sys, ksums; ksums.KSums(2).fit([[0.0], [1.0], [5.0]]); print('torch' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
