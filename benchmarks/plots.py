@@ -119,6 +119,24 @@ def recall() -> None:
     figure.savefig(HERE / "results" / "ivf_recall.png", dpi=110)
 
 
+def gpu() -> None:
+    """Draw the time to flash-kmeans' E_m, and how much lower E_m is in its time."""
+    rows = [row for row in results("gpu")["results"]["race"] if row["iterations"] == 25]
+    names = [f"{row['data'].replace(' x ', ' × ')}, k = {row['k']:,}" for row in rows]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", sharey=True)
+    left.barh(names, [row["time ratio"] for row in rows], color="C3")
+    left.axvline(1.0, color="0.3", linewidth=0.8)
+    left.set(xlabel="time to the E_m of 25 iterations / time of flash-kmeans")
+    lower = [min(row[f"{effort}, in its time, %"] for effort in ("low", "default")) for row in rows]
+    right.barh(names, lower, color="C0")
+    right.axvline(0.0, color="0.3", linewidth=0.8)
+    right.set(xlabel="E_m in the time of flash-kmeans, relative to its own, %")
+    left.invert_yaxis()
+    for axis in (left, right):
+        axis.grid(alpha=0.25, axis="x")
+    figure.savefig(HERE / "results" / "gpu.png", dpi=110)
+
+
 if __name__ == "__main__":
-    for draw in (quality, large_k, passes, recall):
+    for draw in (quality, large_k, passes, recall, gpu):
         draw()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from readme_common import common_cases, common_headline
+from readme_gpu import beside_the_cpu, card_headline, race, repeated
 from readme_large_k import growth, large_k, recall
 from readme_methods import bisecting, choosing, limits, rules, sequential
 from readme_parts import HERE
@@ -31,7 +32,7 @@ def titled(title: str, *parts: Part) -> Part:
 
 
 PAGES: dict[Path, list[Part]] = {
-    HERE.parent / "README.md": [common_headline, headline, reproduction],
+    HERE.parent / "README.md": [common_headline, headline, card_headline, reproduction],
     HERE / "README.md": [
         titled("Few clusters, many rows", common_cases),
         titled("Better optima", optima, hgmeans),
@@ -46,11 +47,13 @@ PAGES: dict[Path, list[Part]] = {
         titled("One pass", sequential),
         titled("How many clusters", choosing),
         titled("Data in parts", quality, disk, on_dask),
+        titled("On a graphics card", race, beside_the_cpu, repeated),
         titled("Every case", cases),
     ],
     HERE.parent / "docs" / "guide" / "vector_search.md": [recall],
     HERE.parent / "docs" / "guide" / "big_data.md": [command_line],
     HERE.parent / "docs" / "guide" / "parts.md": [disk, workers],
+    HERE.parent / "docs" / "guide" / "gpu.md": [race, beside_the_cpu, repeated],
 }
 """Each page has these generated parts."""
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -123,10 +124,23 @@ def test_kernels_measure_as_the_twin_does(dtype):
     for operations in (Kernels(), Twin()):
         card = a_card(operations, X, 4)
         centres = card.state.composites.double() / card.layout.fixed / card.state.counts[:, None]
-        moments = operations.moments(X)
-        found.append([*moments, operations.squares_to_own(card.table, card.layout, card.state.labels, centres)])
+        moments, numbers = operations.moments(X), torch.zeros(6, dtype=torch.float64, device=DEVICE)
+        operations.refresh(card)
+        operations.summarise(card, numbers)
+        found.append(
+            [*moments, numbers[2:], operations.squares_to_own(card.table, card.layout, card.state.labels, centres)]
+        )
     for ours, plain in zip(*found, strict=True):
         torch.testing.assert_close(ours, plain, rtol=1e-12, atol=1e-12)
+
+
+def test_kernels_compile_for_a_card_without_one():
+    script = Path(__file__).with_name("compile_kernels.py")
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    command = [sys.executable, str(script), "l2", "cosine"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert found.returncode == 0, found.stderr[-2000:]
+    assert "kernels compiled" in found.stdout
 
 
 @pytest.mark.parametrize("cosine", [False, True])
@@ -320,7 +334,7 @@ def test_names_of_devices():
     with pytest.raises(ValueError, match="device must be None, 'cpu', 'cuda' or 'cuda:N'; got 'gpu'"):
         KSums(2, device="gpu").fit(X)
     assert KSums(2, device="cpu", random_state=0).fit(X).labels_.shape == (30,)
-    with pytest.raises(RuntimeError, match=r"device='cuda:99', but torch .* leave device=None"):
+    with pytest.raises(ValueError, match=r"device='cuda:99', but torch .* leave device=None"):
         KSums(2, device="cuda:99").fit(X)
     with pytest.raises(ValueError, match="is for arrays; data in parts is clustered on the CPU"):
         KSums(2, device="cuda").fit([X, X])
@@ -344,7 +358,7 @@ def test_an_order_depends_on_the_seed_only():
 
 def test_numbers_of_the_plan():
     assert [padded_columns(d) for d in (1, 16, 17, 100, 256, 257, 768)] == [16, 16, 32, 128, 256, 320, 768]
-    assert tiles_for(128, split=False).bits(10_000) == 8
+    assert tiles_for(128, 10_000, split=False).bits(10_000) == 8
     assert first_relaxation(10) == 3.0
     assert first_relaxation(200) == 8.0
     assert 8.0 < first_relaxation(600) < 24.0

@@ -58,7 +58,7 @@ def check_card(estimator: Any, device: str) -> Any:
     name, count = type(estimator).__name__, torch.cuda.device_count() if torch.cuda.is_available() else 0
     wanted = torch.device(device)
     if (wanted.index or 0) >= count:
-        raise RuntimeError(
+        raise ValueError(
             f"{name}: device={device!r}, but torch {torch.__version__} sees "
             f"{'no CUDA device' if not count else f'{count} CUDA devices'}; leave device=None to fit on the CPU."
         )

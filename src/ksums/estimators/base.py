@@ -19,7 +19,7 @@ from ksums.checking.parameters import check_parameters
 from ksums.compute.arrays import Matrix, arithmetic_of, blocks
 from ksums.compute.compat import callback_context
 from ksums.compute.machine import free_memory
-from ksums.compute.tensors import as_numpy, is_on_card
+from ksums.compute.tensors import as_numpy, is_on_card, load_torch
 from ksums.compute.threads import computing
 from ksums.estimators.attributes import measured_attributes
 from ksums.estimators.callbacks import Listening, check_callbacks
@@ -131,6 +131,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     @staticmethod
     def _on_card() -> Any:
         """What models do with rows on a card; torch is loaded by the first of them."""
+        load_torch()
         from ksums.estimators import on_card
 
         return on_card

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def fit_tensor(
     context = callback_context(estimator, protocol, plan.runs if plan.runs > 1 else plan.most_records)
     data = {"X": X, "y": None, "metadata": {"sample_weight": sample_weight}}
     with (
-        computing(estimator.n_threads),
+        nullcontext() if plan.sample is None else computing(estimator.n_threads),  # only a sample needs threads
         Listening(estimator, context, data, functions, attributes_of, plan) as listener,
     ):
         budget = Budget.of(plan.seconds, plan.runs, started)

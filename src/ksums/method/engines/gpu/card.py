@@ -69,6 +69,7 @@ class Clusters(NamedTuple):
     base: torch.Tensor  # (k,)  float32
     stay: torch.Tensor  # (k,)  float32
     weight: torch.Tensor  # (k,)  float32  n_r
+    members: torch.Tensor  # (k,)  int32  number of rows
     sq_composites: torch.Tensor  # (k,)  float64  D_r·D_r
     leavers: torch.Tensor  # (k,)  int32  rows that want to leave
     claims: torch.Tensor  # (k,)  int64  the move that decides: see ``kernels/moves.py``
@@ -112,7 +113,7 @@ def layout_for(n: int, d: int, k: int, *, largest: float, lengths: bool, split: 
         fixed=2.0 ** (_BITS - reach - rows),
         fixed_weight=2.0 ** min(30, _BITS - rows),
         fixed_square=2.0 ** (_BITS - 2 * reach - rows - math.ceil(math.log2(max(d, 1)))),
-        tiles=tiles_for(padded, split),
+        tiles=tiles_for(padded, k, split),
     )
 
 
@@ -144,6 +145,7 @@ def new_clusters(layout: Layout, device: torch.device) -> Clusters:
         base=of_clusters(torch.float32),
         stay=of_clusters(torch.float32),
         weight=of_clusters(torch.float32),
+        members=of_clusters(torch.int32),
         sq_composites=of_clusters(torch.float64),
         leavers=of_clusters(torch.int32),
         claims=of_clusters(torch.int64),

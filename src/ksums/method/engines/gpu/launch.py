@@ -6,8 +6,8 @@ import torch
 import triton
 
 from ksums.method.engines.gpu.card import Card, Layout, State, Table
-from ksums.method.engines.gpu.kernels.clusters import coefficients
-from ksums.method.engines.gpu.kernels.moves import choose, move, verify
+from ksums.method.engines.gpu.kernels.clusters import coefficients, summary
+from ksums.method.engines.gpu.kernels.moves import move, verify
 from ksums.method.engines.gpu.kernels.propose import propose
 from ksums.method.engines.gpu.kernels.rows import add_by_cluster, column_moments, lower_rows, squares_to_own
 from ksums.method.engines.gpu.operations import Operations
@@ -66,8 +66,9 @@ class Kernels(Operations):
         columns = _columns(layout.d)
         coefficients[(layout.k,)](
             state.composites, state.counts, state.sizes, clusters.relaxation, clusters.vectors, clusters.low,
-            clusters.join, clusters.base, clusters.stay, clusters.weight, clusters.sq_composites, clusters.leavers,
-            clusters.claims, card.candidates.number, layout.k, layout.d, layout.padded, 1.0 / layout.fixed,
+            clusters.join, clusters.base, clusters.stay, clusters.weight, clusters.members, clusters.sq_composites,
+            clusters.leavers, clusters.claims, card.candidates.number, layout.k, layout.d, layout.padded,
+            1.0 / layout.fixed,
             1.0 / layout.fixed_weight, PER_SIZE, VANISHED, BD=columns, LENGTHS=layout.lengths, SPLIT=layout.split,
             RESET=reset, num_warps=1 if columns <= 128 else 2,
         )  # fmt: skip
@@ -97,14 +98,19 @@ class Kernels(Operations):
             clusters.relaxation, clusters.leavers, clusters.claims, *listed, layout.d, PER_SIZE, BR=rows, BD=columns,
             BY_ROW=layout.lengths, LENGTHS=layout.lengths, WEIGHTED=layout.weighted, APART=apart, num_warps=4,
         )  # fmt: skip
-        choose[(min(_PROGRAMS, triton.cdiv(most, 256)),)](
-            state.labels, state.counts, clusters.leavers, clusters.claims, *listed, state.moved, BR=256, APART=apart,
-            num_warps=4,
-        )  # fmt: skip
         move[grid](
-            *source, table.squares, state.composites, state.counts, state.sizes, state.norm_sums, *listed, layout.d,
-            layout.fixed, layout.fixed_weight, layout.fixed_square, BR=rows, BD=columns, BY_ROW=layout.lengths,
-            WEIGHTED=layout.weighted, num_warps=4,
+            *source, state.labels, table.squares, state.composites, state.counts, state.sizes, state.norm_sums,
+            clusters.members, clusters.leavers, clusters.claims, *listed, state.moved, layout.d, layout.fixed,
+            layout.fixed_weight, layout.fixed_square, BR=rows, BD=columns, BY_ROW=layout.lengths,
+            WEIGHTED=layout.weighted, APART=apart, num_warps=4,
+        )  # fmt: skip
+
+    def summarise(self, card: Card, numbers: torch.Tensor) -> None:
+        """See ``operations.Operations``."""
+        layout, state = card.layout, card.state
+        summary[(1,)](
+            state.sizes, state.norm_sums, card.clusters.sq_composites, state.moved, numbers, layout.k,
+            1.0 / layout.fixed_weight, 1.0 / layout.fixed_square, BK=1024, num_warps=4,
         )  # fmt: skip
 
     def squares_to_own(self, table: Table, layout: Layout, labels: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:

@@ -42,5 +42,9 @@ class Operations(ABC):
         """Verify the candidates, of which there are at most ``most``, and make their moves."""
 
     @abstractmethod
+    def summarise(self, card: Card, numbers: torch.Tensor) -> None:
+        """Fill in the numbers of ``passes.Numbers``, after a ``refresh``."""
+
+    @abstractmethod
     def squares_to_own(self, table: Table, layout: Layout, labels: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
         """(n,) Squared distances of the rows to the centres of their clusters, all in float64."""

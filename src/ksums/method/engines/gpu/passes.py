@@ -161,14 +161,8 @@ class Passes:
     # ------------------------------------------------------------------------------------ measures
     def measure(self) -> None:
         """Fill in what ``numbers`` returns."""
-        layout, state, clusters = self.card.layout, self.card.state, self.card.clusters
         self.operations.refresh(self.card)
-        sizes = state.sizes.double() / layout.fixed_weight
-        norm_sums = state.norm_sums.double() / layout.fixed_square
-        squares = (norm_sums - clusters.sq_composites / sizes).clamp(min=0.0)
-        of_clusters = squares, sizes * squares, clusters.sq_composites.sqrt()
-        found = [values.sum() for values in of_clusters] + [state.moved[0].double(), sizes.min(), sizes.max()]
-        self._numbers.copy_(torch.stack(found))
+        self.operations.summarise(self.card, self._numbers)
 
     def numbers(self) -> Numbers:
         """The numbers of the last pass."""

@@ -75,6 +75,7 @@ class Twin(Operations):
             clusters.base.copy_(join * both.double().square().sum(1))
             clusters.stay.copy_(torch.exp(p * torch.log(n / torch.maximum(n - 1.0, 0.5 * n))))
         clusters.weight.copy_(n)
+        clusters.members.copy_(state.counts)
         clusters.leavers.zero_()
         clusters.claims.fill_(_NO_CLAIM)
         if reset:
@@ -128,13 +129,22 @@ class Twin(Operations):
             go = enough & (claim == clusters.claims[w]) & (claim == clusters.claims[v])
         else:
             clusters.leavers.index_add_(0, w[enough], torch.ones_like(clusters.leavers)[w[enough]])
-            all_leave = clusters.leavers[w] >= state.counts[w]
+            all_leave = clusters.leavers[w] >= clusters.members[w]
             go = enough & ~(all_leave & (claim == clusters.claims[w]))
         rows, sources, targets = i[go], w[go], v[go]
         state.labels[rows] = targets.int()
         state.moved.add_(len(rows))
         _add(table, layout, state, rows, targets, 1, wide=False)
         _add(table, layout, state, rows, sources, -1, wide=False)
+
+    def summarise(self, card: Card, numbers: torch.Tensor) -> None:
+        """See ``operations.Operations``."""
+        layout, state, clusters = card.layout, card.state, card.clusters
+        sizes = state.sizes.double() / layout.fixed_weight
+        squares = state.norm_sums.double() / layout.fixed_square - clusters.sq_composites / sizes
+        squares = squares.clamp(min=0.0)
+        sums = [values.sum() for values in (squares, sizes * squares, clusters.sq_composites.sqrt())]
+        numbers.copy_(torch.stack([*sums, state.moved[0].double(), sizes.min(), sizes.max()]))
 
     def squares_to_own(self, table: Table, layout: Layout, labels: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
         """See ``operations.Operations``."""

@@ -8,8 +8,8 @@ import triton.language as tl
 
 @triton.jit
 def coefficients(
-    composites, counts, sizes, relaxation, vectors, low, join, base, stay, weight, sq_composites, leavers, claims,
-    candidates, k, d, padded, inv_fixed, inv_weight, per_size, vanished,
+    composites, counts, sizes, relaxation, vectors, low, join, base, stay, weight, members, sq_composites, leavers,
+    claims, candidates, k, d, padded, inv_fixed, inv_weight, per_size, vanished,
     BD: tl.constexpr, LENGTHS: tl.constexpr, SPLIT: tl.constexpr, RESET: tl.constexpr,
 ):  # fmt: skip
     """One program for each cluster. With n its size and p the relaxation, at most ``per_size``·n and at least 1:
@@ -54,9 +54,38 @@ def coefficients(
         tl.store(base + r, (f * low_square).to(tl.float32))
         tl.store(stay + r, tl.exp(p * tl.log(n / tl.maximum(n - 1.0, 0.5 * n))).to(tl.float32))
     tl.store(weight + r, n.to(tl.float32))
+    tl.store(members + r, tl.load(counts + r))
     tl.store(sq_composites + r, square)
     tl.store(leavers + r, 0)
     tl.store(claims + r, 0x7FFFFFFFFFFFFFFF)
     if RESET:
         if r == 0:
             tl.store(candidates, 0)
+
+
+@triton.jit
+def summary(sizes, norm_sums, sq_composites, moved, numbers, k, inv_weight, inv_square, BK: tl.constexpr):
+    """Sums over the clusters: squares, pairs, lengths, then moves, and the smallest and largest size."""
+    squares = tl.zeros((BK,), tl.float64)
+    pairs = tl.zeros((BK,), tl.float64)
+    lengths = tl.zeros((BK,), tl.float64)
+    smallest = tl.full((BK,), float("inf"), tl.float64)
+    largest = tl.zeros((BK,), tl.float64)
+    for first in range(0, k, BK):
+        r = first + tl.arange(0, BK)
+        known = r < k
+        n = tl.load(sizes + r, mask=known, other=0).to(tl.float64) * inv_weight
+        square = tl.load(sq_composites + r, mask=known, other=0.0)
+        within = tl.load(norm_sums + r, mask=known, other=0).to(tl.float64) * inv_square
+        within = tl.maximum(within - square / tl.where(known, n, 1.0), 0.0)
+        squares += within
+        pairs += n * within
+        lengths += tl.sqrt(square)
+        smallest = tl.minimum(smallest, tl.where(known, n, float("inf")))
+        largest = tl.maximum(largest, n)
+    tl.store(numbers, tl.sum(squares))
+    tl.store(numbers + 1, tl.sum(pairs))
+    tl.store(numbers + 2, tl.sum(lengths))
+    tl.store(numbers + 3, tl.load(moved).to(tl.float64))
+    tl.store(numbers + 4, tl.min(smallest))
+    tl.store(numbers + 5, tl.max(largest))

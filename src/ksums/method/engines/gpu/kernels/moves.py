@@ -94,17 +94,22 @@ def verify(
 
 
 @triton.jit
-def choose(
-    labels, counts, leavers, claims, rows, targets, sources, gains, count, moved, BR: tl.constexpr, APART: tl.constexpr
-):
-    """Label those who move; the gain of all others becomes −1. Counts of rows still are those before all moves."""
+def move(
+    X, stride, places, mean, scales, weights, labels, squares, composites, counts, sizes, norm_sums, members, leavers,
+    claims, rows, targets, sources, gains, count, moved, d, fixed, fixed_weight, fixed_square,
+    BR: tl.constexpr, BD: tl.constexpr, BY_ROW: tl.constexpr, WEIGHTED: tl.constexpr, APART: tl.constexpr,
+):  # fmt: skip
+    """Labels and sums of the candidates that may move; ``members`` are the counts of rows before all of these moves."""
     m = tl.load(count)
     for at0 in range(tl.program_id(0) * BR, m, tl.num_programs(0) * BR):
         at = at0 + tl.arange(0, BR)
         live = at < m
         gain = tl.load(gains + at, mask=live, other=-1.0)
-        go = live & (gain > 0)
-        i = tl.load(rows + at, mask=go, other=0)
+        i = tl.load(rows + at, mask=live, other=0)
+        row = tl.load(places + i, mask=live, other=0)
+        scale = scale_of(scales, i, live, BY_ROW)
+        mass = weight_of(weights, i, live, WEIGHTED)
+        go = live & (gain > 0)  # Triton 3.6 cannot compile the loads above with this mask, which changes below
         v = tl.load(targets + at, mask=go, other=0)
         w = tl.load(sources + at, mask=go, other=0)
         claim = _claim(gain, i, APART)
@@ -112,49 +117,29 @@ def choose(
         if APART:
             go = go & wins & (claim == tl.load(claims + v, mask=go, other=0))
         else:
-            all_leave = tl.load(leavers + w, mask=go, other=0) >= tl.load(counts + w, mask=go, other=2)
+            all_leave = tl.load(leavers + w, mask=go, other=0) >= tl.load(members + w, mask=go, other=2)
             go = go & ((wins & all_leave) == 0)
-        tl.store(gains + at, tl.where(go, gain, -1.0), mask=live)
         tl.store(labels + i, v, mask=go)
         tl.atomic_add(moved, tl.sum(go.to(tl.int32)), sem="relaxed")
-
-
-@triton.jit
-def move(
-    X, stride, places, mean, scales, weights, squares, composites, counts, sizes, norm_sums, rows, targets, sources,
-    gains, count, d, fixed, fixed_weight, fixed_square,
-    BR: tl.constexpr, BD: tl.constexpr, BY_ROW: tl.constexpr, WEIGHTED: tl.constexpr,
-):  # fmt: skip
-    """The sums of both clusters of each row that moves."""
-    m = tl.load(count)
-    for at0 in range(tl.program_id(0) * BR, m, tl.num_programs(0) * BR):
-        at = at0 + tl.arange(0, BR)
-        live = at < m
-        go = live & (tl.load(gains + at, mask=live, other=-1.0) > 0)
-        i = tl.load(rows + at, mask=go, other=0)
-        v = tl.load(targets + at, mask=go, other=0)
-        w = tl.load(sources + at, mask=go, other=0)
-        row = tl.load(places + i, mask=go, other=0)
-        scale = scale_of(scales, i, go, BY_ROW)
-        mass = weight_of(weights, i, go, WEIGHTED)
         one = tl.full((BR,), 1, tl.int32)
         tl.atomic_add(counts + v, one, mask=go, sem="relaxed")
         tl.atomic_add(counts + w, -one, mask=go, sem="relaxed")
         size = (mass * fixed_weight).to(tl.int64)
         tl.atomic_add(sizes + v, size, mask=go, sem="relaxed")
         tl.atomic_add(sizes + w, -size, mask=go, sem="relaxed")
-        norm = (tl.load(squares + i, mask=go, other=0.0) * mass * fixed_square).to(tl.int64)
+        norm = (tl.load(squares + i, mask=live, other=0.0) * mass * fixed_square).to(tl.int64)
         tl.atomic_add(norm_sums + v, norm, mask=go, sem="relaxed")
         tl.atomic_add(norm_sums + w, -norm, mask=go, sem="relaxed")
-        source = tl.max(tl.where(go, w, -1))
+        # As candidates are listed, neighbours mostly leave one cluster: then their sum is subtracted at once.
+        source = tl.max(tl.where(go, w, 0))
+        alike = tl.where(source == tl.min(tl.where(go, w, source)), 1, 0)
         for c0 in range(0, d, BD):
             t = c0 + tl.arange(0, BD)
             there = go[:, None] & (t[None, :] < d)
             x = prepared(X, stride, row, go, t, d, mean, scale, False)
             q = (x * mass[:, None] * fixed).to(tl.int64)
             tl.atomic_add(composites + v.to(tl.int64)[:, None] * d + t[None, :], q, mask=there, sem="relaxed")
-            if source == tl.min(tl.where(go, w, source)):  # as candidates are listed, they mostly leave one cluster
-                left = composites + tl.maximum(source, 0).to(tl.int64) * d + t
-                tl.atomic_add(left, -tl.sum(q, 0), mask=t < d, sem="relaxed")
-            else:
-                tl.atomic_add(composites + w.to(tl.int64)[:, None] * d + t[None, :], -q, mask=there, sem="relaxed")
+            left = composites + source.to(tl.int64) * d + t
+            tl.atomic_add(left, -tl.sum(q, 0), mask=(t < d) & (t * 0 + alike == 1), sem="relaxed")
+            several = there & (t * 0 + alike == 0)[None, :]
+            tl.atomic_add(composites + w.to(tl.int64)[:, None] * d + t[None, :], -q, mask=several, sem="relaxed")

@@ -101,6 +101,7 @@ def propose(
         w = tl.load(labels + i, mask=live, other=-1)
         begin = tl.min(tl.where(live, w, 0x7FFFFFFF)) // BN
         span = tl.max(w) // BN + 1 - begin
+    own = tl.zeros((BM,), tl.float32)
     packed = tl.full((BM, BN), 0x7F000000, tl.int32)
     for j in range(tiles - span):  # tiles in which no row of this program has its cluster
         tile = tl.where(j >= begin, j + span, j)
@@ -111,7 +112,6 @@ def propose(
         )  # fmt: skip
         s = _costs(P, xi, join, base, v, k, LENGTHS)
         packed = tl.minimum(packed, (s.to(tl.int32, bitcast=True) & (-1 << BITS)) | tile)
-    own = tl.zeros((BM,), tl.float32)
     for tile in range(begin, begin + span):
         v = tile * BN + col
         P = _products(
