@@ -45,7 +45,7 @@ class Caught:
         return self.compile
 
     def compile(self, *given: Any, **more: Any) -> None:
-        options = {name: more.pop(name) for name in ("num_warps", "num_stages") if name in more}
+        options = {name: more.pop(name) for name in ("num_warps", "num_stages", "enable_fp_fusion") if name in more}
         names = self.kernel.arg_names
         signature = {name: _kind(value) for name, value in zip(names, given, strict=False)}
         signature |= dict.fromkeys(more, "constexpr")
@@ -70,7 +70,7 @@ def compile_variant(
     X, ones = torch.zeros(n, d, dtype=dtype), torch.ones(n)
     mean = torch.zeros(d, dtype=torch.float64 if dtype == torch.float64 else torch.float32)
     rows = CardRows(X, None, ones if weighted else None, mean, ones if cosine else None, 1.0)
-    layout = layout_for(n, d, k, largest=1.0, lengths=cosine, split=split, weighted=weighted)
+    layout = layout_for(n, d, k, sigma=1.0, lengths=cosine, split=split, weighted=weighted)
     table, kernels = new_table(rows, layout, 0), launch.Kernels()
     card = Card(layout, table, new_state(layout, device), new_clusters(layout, device), new_candidates(layout, device))
     order = torch.arange(n)
@@ -85,9 +85,15 @@ def compile_variant(
     kernels.squares_to_own(table, layout, card.state.labels, torch.zeros(k, d, dtype=torch.float64))
 
 
-for name in ("propose", "verify", "move", "coefficients", "summary", "lower_rows", "add_by_cluster", "column_moments",
-             "squares_to_own"):  # fmt: skip
-    setattr(launch, name, Caught(getattr(launch, name)))
-for variant in sys.argv[1:] or VARIANTS:
-    compile_variant(**VARIANTS[variant])
-sys.stdout.write(f"{len(done)} kernels compiled\n")
+KERNELS = (
+    "propose", "verify", "move", "coefficients", "summary", "lower_rows", "add_by_cluster", "column_moments",
+    "squares_to_own",
+)  # fmt: skip
+
+
+if __name__ == "__main__":
+    for name in KERNELS:
+        setattr(launch, name, Caught(getattr(launch, name)))
+    for variant in sys.argv[1:] or VARIANTS:
+        compile_variant(**VARIANTS[variant])
+    sys.stdout.write(f"{len(done)} kernels compiled\n")

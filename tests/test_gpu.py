@@ -16,7 +16,7 @@ pytest.importorskip("triton", reason="triton is not installed")
 from ksums import Annealed, KSums, load, metrics
 from ksums.compute.tensors import as_numpy, is_on_card, kind_of
 from ksums.estimators.interruption import FitInterrupted
-from ksums.estimators.on_card import fit_tensor
+from ksums.estimators.on_card import fit_tensor, plan_tensor
 from ksums.method.engines.gpu.card import Card, layout_for, new_candidates, new_clusters, new_state
 from ksums.method.engines.gpu.launch import Kernels
 from ksums.method.engines.gpu.passes import Passes
@@ -43,7 +43,7 @@ def a_card(operations, X, k, *, split=False, cosine=False, weights=None):
     """A card with rows in place, and labels 0 … k−1 in turn."""
     rows = read_rows(X, weights, cosine, operations)
     layout = layout_for(
-        rows.n, X.shape[1], k, largest=rows.largest, lengths=cosine, split=split, weighted=weights is not None
+        rows.n, X.shape[1], k, sigma=rows.sigma, lengths=cosine, split=split, weighted=weights is not None
     )
     table = new_table(rows, layout, 3)
     operations.lower_rows(table, layout)
@@ -111,7 +111,7 @@ def test_kernels_assign_first_labels_as_the_twin_does():
     X, labels = data(200, 6), []
     for operations in (Kernels(), Twin()):
         rows = read_rows(X, None, False, operations)
-        layout = layout_for(200, 6, 9, largest=rows.largest, lengths=False, split=False, weighted=False)
+        layout = layout_for(200, 6, 9, sigma=rows.sigma, lengths=False, split=False, weighted=False)
         passes = Passes(operations, rows, layout, 5, 1)
         passes.start_from_rows()
         labels.append(passes.card.state.labels)
@@ -232,6 +232,7 @@ def hostile():
     yield "all equal", np.full((100, 3), 2.5), 9
     yield "outliers", np.vstack([rng.standard_normal((400, 3)), 1e6 * rng.standard_normal((4, 3))]), 20
     yield "an offset", rng.standard_normal((300, 3)) + 1e6, 10
+    yield "one cluster", rng.standard_normal((50, 3)), 1
     yield "tiny numbers", 1e-20 * rng.standard_normal((300, 3)), 10
     yield "huge numbers", 1e15 * rng.standard_normal((300, 3)), 10
 
@@ -279,6 +280,14 @@ def test_callbacks_time_limits_and_interruption():
     with pytest.warns(FitInterrupted, match="after 4 passes"):
         model = fitted(X, 5, callbacks=[interrupt])
     assert np.bincount(as_numpy(model.labels_), minlength=5).min() > 0
+
+
+def test_a_plan_without_a_fit():
+    X = data(500, 4)
+    plan = plan_tensor(KSums(5), X, None, Twin())
+    assert str(plan) == str(fitted(X, 5).plan_)
+    assert "start      the centres of a search on 500 rows by the CPU, then on the card" in str(plan)
+    assert "settling   moves that concern no cluster twice" in str(fitted(X, 20, effort="high").plan_)
 
 
 def test_several_runs_keep_the_best():
@@ -340,11 +349,21 @@ def test_names_of_devices():
         KSums(2, device="cuda").fit([X, X])
 
 
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+@pytest.mark.parametrize("scale", [1e-150, 1e130])
+def test_units_of_float64_rows_do_not_matter(scale, metric):
+    X = data(300, 4, torch.float64)
+    plain, scaled = fitted(X, 6, metric=metric), fitted(X * scale, 6, metric=metric)
+    assert scaled.distortion_ == pytest.approx(plain.distortion_ * (scale**2 if metric == "l2" else 1.0), rel=0.05)
+
+
 def test_rows_that_are_not_finite_are_named():
     X = data(50, 3)
     X[7, 2] = torch.nan
     with pytest.raises(ValueError, match="NaN or infinity, first in row 7, column 2"):
         fitted(X, 4)
+    with pytest.raises(ValueError, match=r"up to 1.5e\+38 around their mean; torch.float32 is accepted up to 1e\+37"):
+        fitted(torch.tensor([[2e38], [0.0], [0.0], [0.0]], device=DEVICE), 2)
 
 
 # ------------------------------------------------------------------------------------------ small parts

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ksums.checking.data import LARGEST
 from ksums.compute.tensors import load_torch
 
 _OFFERED: dict[str, tuple[Any, ...]] = {
@@ -67,7 +68,9 @@ def check_card(estimator: Any, device: str) -> Any:
 
 def check_room(estimator: Any, X: Any, device: Any, resident: bool) -> None:
     """Refuse data that is too large for the card."""
-    free = load_torch().cuda.mem_get_info(device)[0]
+    cuda = load_torch().cuda
+    unused = cuda.memory_reserved(device) - cuda.memory_allocated(device)
+    free = cuda.mem_get_info(device)[0] + unused
     needed = (_NEEDED - resident) * X.shape[0] * X.shape[1] * max(4, X.dtype.itemsize)
     if needed > free:
         raise MemoryError(
@@ -103,16 +106,21 @@ def check_centres(estimator: Any, centres: np.ndarray, k: int, d: int) -> np.nda
     return centres.astype(np.float64)
 
 
-def check_finite(estimator: Any, X: Any, finite: bool) -> None:
-    """Say where the first value is that is not finite."""
-    if finite:
+def check_values(estimator: Any, X: Any, largest: float) -> None:
+    """Finite, and small enough to square; ``largest`` is the largest entry around the mean."""
+    torch, name = load_torch(), type(estimator).__name__
+    allowed = LARGEST[np.dtype(np.float64 if X.dtype == torch.float64 else np.float32)]
+    if largest <= allowed:
         return
-    torch = load_torch()
     bad = (~torch.isfinite(X)).nonzero()
-    where = f"first in row {int(bad[0, 0])}, column {int(bad[0, 1])}, " if len(bad) else "or values near its limits, "
+    if len(bad):
+        raise ValueError(
+            f"Input X contains NaN or infinity, first in row {int(bad[0, 0])}, column {int(bad[0, 1])}, which {name} "
+            "does not accept; drop such rows or fill them in."
+        )
     raise ValueError(
-        f"Input X contains NaN or infinity, {where}which {type(estimator).__name__} does not accept; drop such rows or "
-        "fill them in."
+        f"{name}: X holds values up to {largest:.3g} around their mean; {X.dtype} is accepted up to {allowed:g}: "
+        "divide X by a constant."
     )
 
 

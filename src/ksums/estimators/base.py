@@ -248,6 +248,8 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         """
         asked = clone(self)  # nothing of the data is remembered
         check_parameters(asked)
+        if is_on_card(X) or getattr(asked, "device", None) not in (None, "cpu"):
+            return self._on_card().plan_for(asked, X, sample_weight)
         return asked._prepare(X, sample_weight).plan
 
     def _prepare(self, X: Any, sample_weight: Any) -> Prepared:

@@ -39,24 +39,14 @@ _TENSORS = ("labels_", "cluster_centers_", "composites_", "sizes_")
 
 def fit(estimator: Any, X: Any, sample_weight: Any) -> None:
     """Fit a ``KSums`` to rows on a card, or to rows that it copies to the card ``device``."""
-    checking.check_offered(estimator)
-    if is_on_card(X):
-        give_back, rows = kind_of(X), as_tensor(X)
-        estimator.__dict__.pop("feature_names_in_", None)
-        estimator.n_features_in_ = X.shape[1] if X.ndim == 2 else 0
-        resident = True
-    else:
-        device = checking.check_card(estimator, estimator.device)
-        checking.check_host_array(estimator, X)
-        X = host.check_rows(estimator, X, reset=True)
-        checking.check_room(estimator, X, device, resident=False)
-        rows = torch.from_numpy(X if X.dtype.kind == "f" else X.astype(np.float32)).to(device)
-        give_back, resident = _as_host_array, False
-    checking.check_tensor(estimator, rows)
-    if resident:
-        checking.check_room(estimator, rows, rows.device, resident=True)
+    rows, give_back = _on_device(estimator, X)
     with torch.cuda.device(rows.device):
         fit_tensor(estimator, rows, sample_weight, _kernels(), give_back, graphs=True)
+
+
+def plan_for(estimator: Any, X: Any, sample_weight: Any) -> CardPlan:
+    """What ``fit`` would do."""
+    return plan_tensor(estimator, _on_device(estimator, X)[0], sample_weight, _kernels())
 
 
 def fit_tensor(
@@ -68,19 +58,12 @@ def fit_tensor(
     graphs: bool,
 ) -> None:
     """Fit to a tensor on any device, with these operations."""
-    started, (n, d), k = time.perf_counter(), X.shape, int(estimator.n_clusters)
-    host.check_enough_rows(estimator, n, n, k)
-    given = None if sample_weight is None else as_numpy(sample_weight)
-    weights = host.check_weights(estimator, given, n)
-    if X.stride(1) != 1:
-        X = X.contiguous()
-    cosine = estimator.metric == "cosine"
-    rows = read_rows(X, None if weights is None else torch.from_numpy(weights).to(X.device), cosine, operations)
-    checking.check_finite(estimator, X, bool(np.isfinite(rows.largest)))
-    host.check_enough_rows(estimator, n, rows.n, k)
+    started = time.perf_counter()
+    X, rows, weights = _read(estimator, X, sample_weight, operations)
+    cosine, k = rows.lengths is not None, int(estimator.n_clusters)
     zero = _rows_of_zeros(rows, weights) if cosine else np.empty(0, np.int64)
     host.warn_of_zero_rows(zero)
-    plan = _plan(estimator, rows, d, k, weights is not None)
+    plan = _plan(estimator, rows, weights is not None)
     protocol, functions = check_callbacks(type(estimator).__name__, estimator.callbacks)
 
     def attributes_of(run: CardRun) -> dict[str, Any]:
@@ -97,6 +80,12 @@ def fit_tensor(
         run = fit_on_card(job, estimator._seeds(plan.runs))
     estimator.__dict__.update(attributes_of(run))
     _warn(estimator, run)
+
+
+def plan_tensor(estimator: Any, X: torch.Tensor, sample_weight: Any, operations: Operations) -> CardPlan:
+    """The plan for a tensor on any device."""
+    _, rows, weights = _read(estimator, X, sample_weight, operations)
+    return _plan(estimator, rows, weights is not None)
 
 
 def predict(model: Any, X: Any) -> Any:
@@ -119,6 +108,39 @@ def score(model: Any, X: Any, sample_weight: Any) -> float:
 
 
 # ------------------------------------------------------------------------------------------ parts
+def _on_device(estimator: Any, X: Any) -> tuple[torch.Tensor, Callable[[torch.Tensor], Any]]:
+    """Rows on a card, copied there if need be, and what makes results of tensors; refuses what is not offered there."""
+    checking.check_offered(estimator)
+    if is_on_card(X):
+        give_back, rows = kind_of(X), as_tensor(X)
+        checking.check_tensor(estimator, rows)
+        checking.check_room(estimator, rows, rows.device, resident=True)
+        estimator.__dict__.pop("feature_names_in_", None)
+        estimator.n_features_in_ = rows.shape[1]
+        return rows, give_back
+    device = checking.check_card(estimator, estimator.device)
+    checking.check_host_array(estimator, X)
+    X = host.check_rows(estimator, X, reset=True)
+    checking.check_room(estimator, X, device, resident=False)
+    return torch.from_numpy(X if X.dtype.kind == "f" else X.astype(np.float32)).to(device), _as_host_array
+
+
+def _read(
+    estimator: Any, X: torch.Tensor, sample_weight: Any, operations: Operations
+) -> tuple[torch.Tensor, Rows, np.ndarray | None]:
+    """Rows as kernels can read them, what is known of them, and weights; all of it checked."""
+    n, k = len(X), int(estimator.n_clusters)
+    host.check_enough_rows(estimator, n, n, k)
+    weights = host.check_weights(estimator, None if sample_weight is None else as_numpy(sample_weight), n)
+    if X.stride(1) != 1:
+        X = X.contiguous()
+    on_device = None if weights is None else torch.from_numpy(weights).to(X.device)
+    rows = read_rows(X, on_device, estimator.metric == "cosine", operations)
+    checking.check_values(estimator, X, rows.largest)
+    host.check_enough_rows(estimator, n, rows.n, k)
+    return X, rows, weights
+
+
 def _kernels() -> Operations:
     try:
         from ksums.method.engines.gpu.launch import Kernels
@@ -146,8 +168,8 @@ def _ready(model: Any, X: Any) -> tuple[torch.Tensor, torch.Tensor]:
     return rows, known.to(rows.device)
 
 
-def _plan(estimator: Any, rows: Rows, d: int, k: int, weighted: bool) -> CardPlan:
-    parameters = estimator.get_params(deep=False)
+def _plan(estimator: Any, rows: Rows, weighted: bool) -> CardPlan:
+    parameters, d, k = estimator.get_params(deep=False), rows.X.shape[1], int(estimator.n_clusters)
     annealed = schedule_of(parameters["rule"])
     assert annealed is not None
     dtype = "float64" if rows.X.dtype == torch.float64 else "float32"

@@ -91,13 +91,13 @@ class CardRun:
         self.job.listener.show("preparing rows on the card")
         lengths = rows.lengths is not None
         layout = layout_for(
-            rows.n, shape.d, shape.k, largest=rows.largest, lengths=lengths, split=split,
+            rows.n, shape.d, shape.k, sigma=rows.sigma, lengths=lengths, split=split,
             weighted=rows.weights is not None,
         )  # fmt: skip
         graphs = self.job.graphs and uses_graph(shape)
         passes = Passes(self.job.operations, rows, layout, seed, self.plan.blocks, graphs)
         if self.job.centres is not None:
-            passes.start_from((self.job.centres * (1.0 if lengths else layout.sigma)).float())
+            passes.start_from((self.job.centres * layout.sigma).float())
         elif self.plan.sample is not None:
             passes.start_from(self._centres_of_sample(passes.card, self.plan.sample, seed))
         else:
@@ -153,15 +153,15 @@ class CardRun:
         card = self.passes.card
         if card.layout.lengths:
             return 1.0
-        return float(card.table.squares.mean(dtype=torch.float64)) / card.layout.sigma**2
+        return float(card.table.squares.mean(dtype=torch.float64)) / card.layout.sigma / card.layout.sigma
 
     def _measures(self, numbers: Numbers) -> tuple[float, float, float]:
         """The objective, E_m and E_s in the units of the data."""
         layout = self.passes.card.layout
-        unit = 1.0 if layout.lengths else layout.sigma**-2.0
-        distortion = numbers.squares * unit / layout.n
+        squares, pairs = (value / layout.sigma / layout.sigma for value in (numbers.squares, numbers.pairs))
+        distortion = squares / layout.n
         objective = 1.0 - numbers.lengths / layout.n if layout.lengths else distortion
-        return objective, distortion, numbers.pairs * unit / layout.n
+        return objective, distortion, pairs / layout.n
 
     def _record(self, stage: str, relaxation: float) -> None:
         """Leave a record, remember the best labels, and tell whoever listens."""
@@ -192,7 +192,13 @@ def fit_on_card(job: CardJob, seeds: list[int]) -> CardRun:
     best: CardRun | None = None
     for seed in seeds:
         job.listener.run_begins()
-        run = CardRun(job, seed).go()
+        try:
+            run = CardRun(job, seed).go()
+        except KeyboardInterrupt:  # before there was a first state
+            if best is None:
+                raise
+            best.interrupted = True
+            break
         if best is None or run.value < best.value:
             best = run
         if job.listener.run_ends() or run.interrupted or job.budget.is_over():

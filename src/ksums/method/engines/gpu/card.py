@@ -9,8 +9,8 @@ import torch
 
 from ksums.planning.gpu import Tiles, padded_columns, tiles_for
 
-_LARGEST = 2.0**10
-"""Rows are scaled to at most this, by a power of two, so that float16 holds them and float32 their squares."""
+REACH = 10
+"""Rows are scaled to entries of at most 2^10, by a power of two: float16 holds them, and float32 their squares."""
 _BITS = 61
 """Bits of a sum of whole numbers, the sign aside: two to spare in int64."""
 _ALIGNED = 8
@@ -95,11 +95,10 @@ class Card(NamedTuple):
     candidates: Candidates
 
 
-def layout_for(n: int, d: int, k: int, *, largest: float, lengths: bool, split: bool, weighted: bool) -> Layout:
-    """The layout of n rows with entries of at most ``largest`` around their mean."""
+def layout_for(n: int, d: int, k: int, *, sigma: float, lengths: bool, split: bool, weighted: bool) -> Layout:
+    """The layout of n rows that ``sigma`` brings to entries of at most 2^REACH around their mean."""
     padded = padded_columns(d)
     rows = math.ceil(math.log2(max(n, 2)))
-    reach = math.ceil(math.log2(_LARGEST))
     return Layout(
         n=n,
         d=d,
@@ -109,10 +108,10 @@ def layout_for(n: int, d: int, k: int, *, largest: float, lengths: bool, split: 
         lengths=lengths,
         split=split,
         weighted=weighted,
-        sigma=1.0 if lengths else _power_of_two(_LARGEST / max(largest, 1e-30)),
-        fixed=2.0 ** (_BITS - reach - rows),
+        sigma=sigma,
+        fixed=2.0 ** (_BITS - REACH - rows),
         fixed_weight=2.0 ** min(30, _BITS - rows),
-        fixed_square=2.0 ** (_BITS - 2 * reach - rows - math.ceil(math.log2(max(d, 1)))),
+        fixed_square=2.0 ** (_BITS - 2 * REACH - rows - math.ceil(math.log2(max(d, 1)))),
         tiles=tiles_for(padded, k, split),
     )
 
@@ -157,7 +156,3 @@ def new_candidates(layout: Layout, device: torch.device) -> Candidates:
     rows, targets, sources = (torch.zeros(layout.n, dtype=torch.int32, device=device) for _ in range(3))
     number = torch.zeros(1, dtype=torch.int32, device=device)
     return Candidates(number, rows, targets, sources, torch.zeros(layout.n, device=device))
-
-
-def _power_of_two(x: float) -> float:
-    return 2.0 ** math.floor(math.log2(x))

@@ -23,6 +23,9 @@ _CHUNK_OF_MOMENTS = 1024
 _PROGRAMS = 2048
 """Programs that share the candidates, at most."""
 
+_ALWAYS = {"enable_fp_fusion": True}
+"""Compiled in the same way by all versions of Triton, whose default differs."""
+
 
 class Kernels(Operations):
     """See ``operations.Operations``."""
@@ -34,7 +37,7 @@ class Kernels(Operations):
         sums, least, most = (torch.empty(count, d, dtype=torch.float64, device=X.device) for _ in range(3))
         column_moments[(count, triton.cdiv(d, columns))](
             X, X.stride(0), sums, least, most, n, d, CHUNK=_CHUNK_OF_MOMENTS, BR=max(1, _NUMBERS // columns),
-            BD=columns, num_warps=4,
+            BD=columns, num_warps=4, **_ALWAYS,
         )  # fmt: skip
         return sums.sum(0), least.amin(0), most.amax(0)
 
@@ -45,7 +48,7 @@ class Kernels(Operations):
         lower_rows[(triton.cdiv(layout.n, rows),)](
             table.X, table.X.stride(0), table.places, table.mean, table.scales, table.low, table.low_squares,
             table.squares, layout.n, layout.d, layout.aligned, BR=rows, BD=columns, BY_ROW=layout.lengths,
-            SPLIT=layout.split, num_warps=4,
+            SPLIT=layout.split, num_warps=4, **_ALWAYS,
         )  # fmt: skip
 
     def add_by_cluster(self, table: Table, layout: Layout, state: State, *, wide: bool = False) -> None:
@@ -57,7 +60,7 @@ class Kernels(Operations):
             table.X, table.X.stride(0), table.places, table.mean, table.scales, table.weights, table.squares, order,
             state.labels, state.composites, state.counts, state.sizes, state.norm_sums, layout.n, layout.d,
             layout.fixed, layout.fixed_weight, layout.fixed_square, CHUNK=_CHUNK, BD=columns, BY_ROW=layout.lengths,
-            WEIGHTED=layout.weighted, WIDE=wide, num_warps=1 if columns <= 128 else 2,
+            WEIGHTED=layout.weighted, WIDE=wide, num_warps=1 if columns <= 128 else 2, **_ALWAYS,
         )  # fmt: skip
 
     def refresh(self, card: Card, *, reset: bool = True) -> None:
@@ -70,7 +73,7 @@ class Kernels(Operations):
             clusters.leavers, clusters.claims, card.candidates.number, layout.k, layout.d, layout.padded,
             1.0 / layout.fixed,
             1.0 / layout.fixed_weight, PER_SIZE, VANISHED, BD=columns, LENGTHS=layout.lengths, SPLIT=layout.split,
-            RESET=reset, num_warps=1 if columns <= 128 else 2,
+            RESET=reset, num_warps=1 if columns <= 128 else 2, **_ALWAYS,
         )  # fmt: skip
 
     def propose(self, card: Card, order: torch.Tensor, first: int, count: int, *, start: bool = False) -> None:
@@ -82,7 +85,7 @@ class Kernels(Operations):
             card.candidates.targets, card.candidates.number, card.candidates.gains, first, count, layout.k, layout.d,
             layout.aligned, tolerance_for(layout.split), padded=layout.padded, BM=tiles.rows, BN=tiles.clusters,
             BK=tiles.columns, BITS=tiles.bits(layout.k), BY_ROW=layout.lengths, LENGTHS=layout.lengths,
-            SPLIT=layout.split, START=start, num_warps=tiles.warps, num_stages=tiles.stages,
+            SPLIT=layout.split, START=start, num_warps=tiles.warps, num_stages=tiles.stages, **_ALWAYS,
         )  # fmt: skip
 
     def decide(self, card: Card, most: int, *, apart: bool = False) -> None:
@@ -97,12 +100,13 @@ class Kernels(Operations):
             *source, state.labels, state.counts, clusters.vectors, clusters.join, clusters.stay, clusters.weight,
             clusters.relaxation, clusters.leavers, clusters.claims, *listed, layout.d, PER_SIZE, BR=rows, BD=columns,
             BY_ROW=layout.lengths, LENGTHS=layout.lengths, WEIGHTED=layout.weighted, APART=apart, num_warps=4,
+            **_ALWAYS,
         )  # fmt: skip
         move[grid](
             *source, state.labels, table.squares, state.composites, state.counts, state.sizes, state.norm_sums,
             clusters.members, clusters.leavers, clusters.claims, *listed, state.moved, layout.d, layout.fixed,
             layout.fixed_weight, layout.fixed_square, BR=rows, BD=columns, BY_ROW=layout.lengths,
-            WEIGHTED=layout.weighted, APART=apart, num_warps=4,
+            WEIGHTED=layout.weighted, APART=apart, num_warps=4, **_ALWAYS,
         )  # fmt: skip
 
     def summarise(self, card: Card, numbers: torch.Tensor) -> None:
@@ -110,7 +114,7 @@ class Kernels(Operations):
         layout, state = card.layout, card.state
         summary[(1,)](
             state.sizes, state.norm_sums, card.clusters.sq_composites, state.moved, numbers, layout.k,
-            1.0 / layout.fixed_weight, 1.0 / layout.fixed_square, BK=1024, num_warps=4,
+            1.0 / layout.fixed_weight, 1.0 / layout.fixed_square, BK=1024, num_warps=4, **_ALWAYS,
         )  # fmt: skip
 
     def squares_to_own(self, table: Table, layout: Layout, labels: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
@@ -120,7 +124,7 @@ class Kernels(Operations):
         squares = torch.empty(layout.n, dtype=torch.float64, device=labels.device)
         squares_to_own[(triton.cdiv(layout.n, rows),)](
             table.X, table.X.stride(0), table.places, table.mean, table.scales, labels, centres, squares, layout.n,
-            layout.d, BR=rows, BD=columns, BY_ROW=layout.lengths, num_warps=4,
+            layout.d, BR=rows, BD=columns, BY_ROW=layout.lengths, num_warps=4, **_ALWAYS,
         )  # fmt: skip
         return squares
 

@@ -26,5 +26,5 @@ def measure_on_card(operations: Operations, rows: Rows, card: Card, labels: torc
     unit = 1.0 if layout.lengths else layout.sigma
     composites = composites / unit + sizes[:, None] * rows.mean.double()
     mass = rows.mean_weight
-    found = mass * sizes, mass * composites, mass * of_clusters / unit**2
+    found = mass * sizes, mass * composites, mass * of_clusters / unit / unit
     return ClusterMeasures(*(values.cpu().numpy() for values in found))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
 
-from ksums.method.engines.gpu.card import Layout, Table
+from ksums.method.engines.gpu.card import REACH, Layout, Table
 from ksums.method.engines.gpu.operations import Operations
 
 _MIX = -7046029254386353131, -4658895280553007687, -7723592293110705685
 """Odd numbers that scramble the bits of another number when it is multiplied by them."""
+
+_NUMBERS = 1 << 24
+"""Numbers that are converted to float64 at a time."""
+_EXPONENT, _EXPONENT_OF_WIDE = 120, 1000
+"""Exponents that are safe in float32 and in float64."""
 
 
 class Rows(NamedTuple):
@@ -22,6 +28,7 @@ class Rows(NamedTuple):
     mean: torch.Tensor  # (d,)
     lengths: torch.Tensor | None  # (n,)  of the active rows, under cosine
     largest: float  # entry around the mean
+    sigma: float = 1.0  # what rows are multiplied by: a power of two
     mean_weight: float = 1.0
 
     @property
@@ -35,7 +42,7 @@ def read_rows(X: torch.Tensor, weights: torch.Tensor | None, cosine: bool, opera
     active = None if weights is None else weights > 0
     lengths = None
     if cosine:
-        lengths = torch.linalg.vector_norm(X, dim=1, dtype=exact)
+        lengths = _lengths(X).to(exact)
         directed = lengths > 4 * torch.finfo(exact).tiny
         active = directed if active is None else active & directed
     if active is not None:
@@ -50,7 +57,8 @@ def read_rows(X: torch.Tensor, weights: torch.Tensor | None, cosine: bool, opera
     total, least, most = operations.moments(X)
     mean = torch.zeros_like(total) if cosine else total / len(X)
     largest = float(torch.maximum(most - mean, mean - least).max())
-    return Rows(X, active, weights, mean.to(exact), lengths, largest, mean_weight)
+    sigma = 1.0 if cosine else _scale(largest, wide=exact == torch.float64)
+    return Rows(X, active, weights, mean.to(exact), lengths, largest, sigma, mean_weight)
 
 
 def new_table(rows: Rows, layout: Layout, seed: int) -> Table:
@@ -58,16 +66,31 @@ def new_table(rows: Rows, layout: Layout, seed: int) -> Table:
     device, n = rows.X.device, layout.n
     order = scrambled(n, seed, device)
     one = torch.ones(1, device=device)
+    scales = layout.sigma * one.to(rows.mean) if rows.lengths is None else 1.0 / rows.lengths[order]
     return Table(
         X=rows.X,
         places=order if rows.active is None else rows.active[order],
         mean=rows.mean,
-        scales=one * layout.sigma if rows.lengths is None else (1.0 / rows.lengths[order]).float(),
+        scales=scales,
         weights=one if rows.weights is None else rows.weights[order],
         low=torch.empty(0 if layout.split else n, layout.aligned, dtype=torch.float16, device=device),
         low_squares=torch.empty(n, device=device),
         squares=torch.empty(n, device=device),
     )
+
+
+def _lengths(X: torch.Tensor) -> torch.Tensor:
+    """|x| of each row in float64, some rows at a time."""
+    parts = X.split(max(1, _NUMBERS // X.shape[1]))
+    return torch.cat([torch.linalg.vector_norm(part, dim=1, dtype=torch.float64) for part in parts])
+
+
+def _scale(largest: float, wide: bool) -> float:
+    """A power of two that brings entries to 2^REACH, as far as the arithmetic knows it."""
+    if not 0.0 < largest < math.inf:
+        return 1.0
+    limit = _EXPONENT_OF_WIDE if wide else _EXPONENT
+    return 2.0 ** max(-limit, min(limit, REACH - math.frexp(largest)[1]))
 
 
 def scrambled(n: int, seed: int, device: torch.device) -> torch.Tensor:
