@@ -68,7 +68,8 @@ def beside_the_cpu() -> list[str]:
         ]
         for row in found["cpu"]
     ]
-    words = f"Default effort on the card and on the {machine['cores']} cores of the same machine, mean of two seeds:"
+    words = f"Default effort on the card and on the {machine['cores']} cores of the same machine, mean of two seeds "
+    words += '(from k = 1,000 on the card with `init="random-points"`):'
     return [words, "", *markdown(rows)]
 
 

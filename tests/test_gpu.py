@@ -179,6 +179,22 @@ def test_quality_is_near_that_of_the_cpu(metric):
     assert on_card.objective_ <= 1.01 * on_cpu.objective_
 
 
+@pytest.mark.parametrize(
+    ("k", "d", "way"), [(30, 8, "a search on 600 rows"), (180, 36, "moved to clusters that they missed")]
+)
+def test_clusters_that_lie_apart_are_found(k, d, way):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(k), 20)
+    X = torch.tensor(
+        rng.uniform(-10, 10, (k, d))[labels] + rng.standard_normal((len(labels), d)), device=DEVICE
+    ).float()
+    best = metrics.distortion(as_numpy(X), labels)
+    model = fitted(X, k, effort="low")
+    assert way in model.plan_.summary
+    assert model.distortion_ <= 1.001 * best
+    assert fitted(X, k, effort="low", init="random-points").distortion_ > 1.5 * best
+
+
 def test_after_settling_no_single_move_is_a_gain():
     X = data(900, 4)
     model = fitted(X, 30)

@@ -51,6 +51,19 @@ _SEARCHED = 1 << 20
 that lie apart, which no pass mends. That is 90 clusters in 128 dimensions, 700 in two."""
 
 
+class Repair(NamedTuple):
+    """How centres are moved to clusters that random rows missed: see ``engines/gpu/repair.py``."""
+
+    share: float = 0.5  # rows that are tried at a time, for each cluster
+    least: int = 16  # and at least
+    most: int = 1024  # and at most
+    margin: float = 1.2  # a move must gain this many times what it costs
+    rounds: int = 24  # at most
+
+
+REPAIR = Repair()
+
+
 class _Level(NamedTuple):
     annealing: int  # passes
     passes: int  # at p = 1 after them, at most
@@ -135,7 +148,8 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
         tol=level.tol if parameters["tol"] is None else float(parameters["tol"]),
         settling=_SETTLING_ROUNDS if shape.members <= _SMALL_CLUSTERS and effort != "low" else 0,
         max_iter=most,
-        sample=_sample_plan(parameters, shape, level),
+        sample=(sample := _sample_plan(parameters, shape, level)),
+        repairs=REPAIR.rounds if sample is None and shape.k > 1 and _is_automatic(parameters["init"]) else 0,
         runs=int(parameters["n_init"]),
         seconds=min([np.inf, *(float(limit) for limit in limits if limit is not None)]),
     )
@@ -143,12 +157,15 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
 
 def _sample_plan(parameters: Mapping[str, Any], shape: Shape, level: _Level) -> Plan | None:
     """What the CPU does with a sample of the rows."""
-    init = parameters["init"]
-    if not (isinstance(init, str) and init == "auto") or shape.k == 1 or shape.k * shape.k * shape.d > _SEARCHED:
+    if not _is_automatic(parameters["init"]) or shape.k == 1 or shape.k * shape.k * shape.d > _SEARCHED:
         return None
     rows = min(shape.n, max(level.least, level.sample * shape.k))
     own = {"effort": level.search, "engine": "exact", "n_init": 1, "tol": None, "time_budget": None}
     return plan_flat({**parameters, **own}, Shape(rows, shape.d, shape.k, "float32", weighted=shape.weighted))
+
+
+def _is_automatic(init: Any) -> bool:
+    return isinstance(init, str) and init == "auto"
 
 
 def first_relaxation(members: float) -> float:

@@ -112,7 +112,7 @@ def card_lines(plan: CardPlan) -> list[str]:
 
 def _card_start(plan: CardPlan) -> str:
     if plan.sample is None:
-        return "random rows as centres"
+        return "random rows as centres" + (", moved to clusters that they missed" if plan.repairs else "")
     return f"the centres of a search on {plan.sample.shape.n:,} rows by the CPU"
 
 

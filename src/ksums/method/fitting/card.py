@@ -13,6 +13,7 @@ from ksums.method.data.rows import prepare
 from ksums.method.engines.gpu.card import Card, layout_for
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.passes import Numbers, Passes
+from ksums.method.engines.gpu.repair import repair
 from ksums.method.engines.gpu.rows import Rows
 from ksums.method.engines.gpu.twin import prepared_rows
 from ksums.method.fitting.budget import Budget
@@ -51,7 +52,7 @@ class CardRun:
     """One run under way."""
 
     def __init__(self, job: CardJob, seed: int) -> None:
-        self.job, self.plan, self.k = job, job.plan, job.plan.k
+        self.job, self.plan, self.k, self._seed = job, job.plan, job.plan.k, seed
         self.started = time.perf_counter()
         self.records: list[PassRecord] = []
         self.converged = self.interrupted = self.stopped = False
@@ -78,6 +79,9 @@ class CardRun:
     def go(self) -> CardRun:
         """All passes of the plan."""
         try:
+            if self.plan.repairs:
+                self.job.listener.show("moving centres to clusters that random rows missed")
+                repair(self.passes, self._seed, self.plan.repairs)
             self._anneal()
             self._settle()
         except KeyboardInterrupt:  # the labels of the best whole pass

@@ -95,7 +95,12 @@ def _scale(largest: float, wide: bool) -> float:
 
 def scrambled(n: int, seed: int, device: torch.device) -> torch.Tensor:
     """The numbers 0 … n−1 in an order that depends on the seed only, not on the device or the version of torch."""
+    return torch.sort(scrambled_keys(n, seed, device), stable=True).indices
+
+
+def scrambled_keys(n: int, seed: int, device: torch.device) -> torch.Tensor:
+    """n whole numbers that look random."""
     keys = torch.arange(n, device=device) + (seed << 32)
     for factor in _MIX:
         keys = (keys ^ ((keys >> 31) & 0x1FFFFFFFF)) * factor
-    return torch.sort(keys, stable=True).indices
+    return keys

@@ -1,0 +1,133 @@
+"""Clusters that random rows missed: centres that are of little use move to where they are needed, many at a time.
+
+A cluster is of little use if merging it with another one costs little: n·m/(n + m)·|C − C'|². A centre is needed at a
+row x if many rows of its cluster are nearer to x than to their centre: it gains Σ (|y − C|² − |y − x|²) over them. Rows
+are tried that are far from their centres, drawn by squared distance. Where data has no groups that lie apart, no row
+gains enough, and nothing happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from ksums.method.engines.gpu.card import Card
+from ksums.method.engines.gpu.passes import Passes
+from ksums.method.engines.gpu.rows import scrambled_keys
+from ksums.method.engines.gpu.twin import prepared_rows
+from ksums.planning.gpu import REPAIR
+
+_COSTS = 1 << 24
+"""Distances that are computed at a time."""
+
+
+def repair(passes: Passes, seed: int, rounds: int) -> int:
+    """Move centres and make a pass, until none pays; returns how many were moved."""
+    moved = 0
+    passes.relax(1.0)
+    passes.one_pass()
+    for number in range(rounds):
+        before, labels = passes.numbers().squares, passes.card.state.labels.clone()
+        count = _relocate(passes, seed + 1 + number)
+        if count:
+            passes.one_pass()
+        if not count or passes.numbers().squares >= before:
+            passes.continue_from(labels)
+            break
+        moved += count
+    passes.measure()
+    return moved
+
+
+def _relocate(passes: Passes, seed: int) -> int:
+    """Dissolve some clusters and start as many elsewhere; returns how many."""
+    card, state = passes.card, passes.card.state
+    sizes = state.sizes.double() / card.layout.fixed_weight
+    centres = state.composites.double() / card.layout.fixed / sizes[:, None]
+    own = passes.operations.squares_to_own(card.table, card.layout, state.labels, centres)
+    tried = _drawn(own, min(max(REPAIR.least, int(REPAIR.share * card.layout.k)), REPAIR.most, card.layout.n), seed)
+    gains = _gains(card, own, tried)
+    costs, partners = _merging(centres.float(), sizes.float())
+    pairs = _pairs(*(values.cpu().numpy() for values in (gains, state.labels[tried], costs, partners)))
+    if not pairs:
+        return 0
+    rows = tried[torch.tensor([at for at, _, _ in pairs], device=tried.device)]
+    freed = torch.tensor([cluster for _, cluster, _ in pairs], dtype=torch.int32, device=tried.device)
+    joined = torch.tensor([partner for _, _, partner in pairs], dtype=torch.int32, device=tried.device)
+    now = torch.arange(card.layout.k, dtype=torch.int32, device=tried.device)
+    now[freed.long()] = joined
+    labels = now[state.labels.long()]
+    for at, nearer in _nearer(card, own, rows):  # not all rows of a cluster: its centre has the least sum of squares
+        gained, which = nearer.max(1)
+        labels[at] = torch.where(gained > 0.0, freed[which], labels[at])
+    passes.continue_from(labels)
+    return len(pairs)
+
+
+def _drawn(squares: torch.Tensor, count: int, seed: int) -> torch.Tensor:
+    """Some places, drawn by squared distance without replacement."""
+    shares = ((scrambled_keys(len(squares), seed, squares.device) >> 11) & ((1 << 52) - 1)).double() / 2.0**52
+    keys = -torch.log(shares.clamp(min=1e-18)) / squares.clamp(min=1e-300)
+    return torch.sort(keys, stable=True).indices[:count]
+
+
+def _nearer(card: Card, own: torch.Tensor, rows: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """|y − C|² − |y − x|² for each y and some rows x of its cluster, 0 for all others; a few rows y at a time."""
+    targets, length, labels = prepared_rows(card.table, rows), max(1, _COSTS // len(rows)), card.state.labels
+    for first in range(0, card.layout.n, length):
+        at = torch.arange(first, min(first + length, card.layout.n), device=rows.device)
+        y = prepared_rows(card.table, at)
+        squares = y.square().sum(1, keepdim=True) - 2.0 * (y @ targets.T) + targets.square().sum(1)
+        yield at, torch.where(labels[at, None] == labels[rows], own[at, None].float() - squares.clamp(min=0.0), 0.0)
+
+
+def _gains(card: Card, own: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """What a centre at each of some rows would gain."""
+    total = torch.zeros(len(rows), dtype=torch.float64, device=rows.device)
+    for at, nearer in _nearer(card, own, rows):
+        gained = nearer.clamp(min=0.0).double()
+        total += (gained * card.table.weights[at, None] if card.layout.weighted else gained).sum(0)
+    return total
+
+
+def _merging(centres: torch.Tensor, sizes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """What it costs to merge each cluster with the one where that costs least, and which that is."""
+    k = len(centres)
+    costs, partners = torch.empty(k, device=sizes.device), torch.empty(k, dtype=torch.int64, device=sizes.device)
+    norms, length = centres.square().sum(1), max(1, _COSTS // k)
+    for first in range(0, k, length):
+        part = torch.arange(first, min(first + length, k), device=sizes.device)
+        squares = (norms[part, None] - 2.0 * (centres[part] @ centres.T) + norms).clamp(min=0.0)
+        cost = squares * (sizes[part, None] * sizes / (sizes[part, None] + sizes))
+        cost[torch.arange(len(part), device=sizes.device), part] = torch.inf
+        costs[part], partners[part] = cost.min(1)
+    return costs, partners
+
+
+def _pairs(
+    gains: np.ndarray, owners: np.ndarray, costs: np.ndarray, partners: np.ndarray
+) -> list[tuple[int, int, int]]:
+    """Rows where a centre is needed, each with a cluster that is dissolved for it and the one that takes its rows.
+
+    No cluster takes part twice, so that gains and costs add up.
+    """
+    found: list[tuple[int, int, int]] = []
+    used: set[int] = set()
+    cheapest = iter(np.argsort(costs, kind="stable").tolist())
+    for at in np.argsort(-gains, kind="stable").tolist():
+        owner = int(owners[at])
+        if owner in used:
+            continue
+        for cluster in cheapest:
+            partner = int(partners[cluster])
+            if not used & {cluster, partner} and owner not in (cluster, partner):
+                break
+        else:
+            break
+        if gains[at] <= REPAIR.margin * costs[cluster]:
+            break
+        found.append((at, cluster, partner))
+        used |= {cluster, partner, owner}
+    return found
