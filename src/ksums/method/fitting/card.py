@@ -57,10 +57,11 @@ class CardRun:
         self.records: list[PassRecord] = []
         self.converged = self.interrupted = self.stopped = False
         self.value, self._best = float("inf"), torch.empty(0, dtype=torch.int32)
+        self._sampled: torch.Tensor | None = None  # (k, d)  centres of the sample
         self.passes = self._begin(seed, split=False)
-        found = self.passes.numbers()
-        variance = self._variance()
-        if products_are_split(self._measures(found)[0], variance, job.plan.shape.d):
+        found = self._measures(self.passes.numbers())[0]
+        if products_are_split(found, self._variance(), job.plan.shape.d):
+            del self.passes  # its copy of the rows is not needed any more
             self.passes = self._begin(seed, split=True)
 
     @property
@@ -103,7 +104,9 @@ class CardRun:
         if self.job.centres is not None:
             passes.start_from((self.job.centres * layout.sigma).float())
         elif self.plan.sample is not None:
-            passes.start_from(self._centres_of_sample(passes.card, self.plan.sample, seed))
+            if self._sampled is None:
+                self._sampled = self._centres_of_sample(passes.card, self.plan.sample, seed)
+            passes.start_from(self._sampled)
         else:
             passes.start_from_rows()
         return passes

@@ -15,6 +15,7 @@ import torch
 from ksums.method.engines.gpu.card import Card, Layout, new_candidates, new_clusters, new_state
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.rows import Rows, new_table
+from ksums.method.engines.gpu.twin import prepared_rows
 
 _SHORT = 1 << 15
 """Below this, keys fit into 16 bits."""
@@ -55,10 +56,8 @@ class Passes:
     # ------------------------------------------------------------------------------------ start
     def start_from_rows(self) -> None:
         """Each row joins the nearest of the first k rows."""
-        table, layout = self.card.table, self.card.layout
-        first = table.X[table.places[: layout.k]].to(table.mean.dtype)
-        scales = table.scales[: layout.k] if layout.lengths else table.scales
-        self.start_from(((first - table.mean) * scales.to(first.dtype)[:, None]).float())
+        places = torch.arange(self.card.layout.k, device=self.card.table.places.device)
+        self.start_from(prepared_rows(self.card.table, places))
 
     def start_from(self, vectors: torch.Tensor) -> None:
         """Each row joins the nearest of k vectors, which are prepared as rows are."""
