@@ -74,7 +74,7 @@ def compile_variant(
     table, kernels = new_table(rows, layout, 0), launch.Kernels()
     card = Card(layout, table, new_state(layout, device), new_clusters(layout, device), new_candidates(layout, device))
     order = torch.arange(n)
-    kernels.moments(X)
+    kernels.moments(X, order if weighted else None)
     kernels.lower_rows(table, layout)
     for start in (True, False):
         kernels.propose(card, order, 0, n, start=start)

@@ -122,7 +122,7 @@ def test_kernels_measure_as_the_twin_does(dtype):
     for operations in (Kernels(), Twin()):
         card = a_card(operations, X, 4)
         centres = card.state.composites.double() / card.layout.fixed / card.state.counts[:, None]
-        moments, numbers = operations.moments(X), torch.zeros(6, dtype=torch.float64, device=DEVICE)
+        moments, numbers = operations.moments(X, None), torch.zeros(6, dtype=torch.float64, device=DEVICE)
         operations.refresh(card)
         operations.summarise(card, numbers)
         found.append(
@@ -178,7 +178,7 @@ def test_quality_is_near_that_of_the_cpu(metric):
 
 
 @pytest.mark.parametrize(
-    ("k", "d", "way"), [(30, 8, "a search on 600 rows"), (180, 36, "moved to clusters that they missed")]
+    ("k", "d", "way"), [(30, 8, "a search on 600 rows"), (180, 36, "random rows as centres, moved to")]
 )
 def test_clusters_that_lie_apart_are_found(k, d, way):
     rng = np.random.default_rng(0)
@@ -191,6 +191,24 @@ def test_clusters_that_lie_apart_are_found(k, d, way):
     assert way in model.plan_.summary
     assert model.distortion_ <= 1.001 * best
     assert fitted(X, k, effort="low", init="random-points").distortion_ > 1.5 * best
+
+
+def test_outliers_that_no_sample_holds_get_clusters_of_their_own():
+    rng = np.random.default_rng(3)
+    X = np.exp(rng.standard_normal((12_000, 5))).astype(np.float32)
+    X[rng.integers(len(X), size=6)] *= 300.0
+    on_cpu = KSums(8, random_state=0).fit(X)
+    assert fitted(torch.tensor(X, device=DEVICE), 8).distortion_ <= 1.02 * on_cpu.distortion_
+
+
+def test_a_row_of_weight_0_costs_no_digits():
+    X, weights = data(1000, 4), np.ones(1001)
+    weights[-1] = 0.0
+    far = torch.cat([X, torch.full((1, 4), 1e8, device=DEVICE)])
+    assert fitted(far, 6, weights=weights).distortion_ == pytest.approx(fitted(X, 6).distortion_, rel=0.05)
+    far[-1, 0] = torch.inf
+    with pytest.raises(ValueError, match="first in row 1000, column 0"):
+        fitted(far, 6, weights=weights)
 
 
 def test_after_settling_no_single_move_is_a_gain():
@@ -300,8 +318,8 @@ def test_a_plan_without_a_fit():
     X = data(500, 4)
     plan = plan_tensor(KSums(5), X, None, Twin())
     assert str(plan) == str(fitted(X, 5).plan_)
-    assert "start      the centres of a search on 500 rows by the CPU, then on the card" in str(plan)
-    assert "settling   moves that concern no cluster twice" in str(fitted(X, 20, effort="high").plan_)
+    assert "start      the centres of a search on 500 rows by the CPU, moved to clusters" in str(plan)
+    assert "settling   moves that concern no cluster" in str(fitted(X, 20, effort="high").plan_)
 
 
 def test_several_runs_keep_the_best():
@@ -404,6 +422,22 @@ def test_arrays_are_recognised():
     assert kind_of(torch.zeros(3))(1) == 1
     with pytest.raises(TypeError, match=r"arrays of torch, CuPy and JAX are accepted"):
         kind_of([1.0])
+
+
+def test_tensors_on_the_cpu_are_read_as_arrays_also_where_scikit_learn_dispatches():
+    X = torch.tensor(np.random.default_rng(0).standard_normal((60, 3)))
+    plain = KSums(3, random_state=0).fit(X).labels_
+    code = (
+        "import sklearn, torch, numpy as np; from ksums import KSums\n"
+        "X = torch.tensor(np.random.default_rng(0).standard_normal((60, 3)))\n"
+        "with sklearn.config_context(array_api_dispatch=True):\n"
+        "    model = KSums(3, random_state=0).fit(X)\n"
+        "    model.predict(X)\n"
+        "print(model.labels_.tolist())"
+    )
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert found.stdout.strip() == str(plain.tolist())
 
 
 def test_importing_the_package_loads_neither_torch_nor_triton():

@@ -106,11 +106,11 @@ def check_centres(estimator: Any, centres: np.ndarray, k: int, d: int) -> np.nda
     return centres.astype(np.float64)
 
 
-def check_values(estimator: Any, X: Any, largest: float) -> None:
-    """Finite, and small enough to square; ``largest`` is the largest entry around the mean."""
+def check_values(estimator: Any, X: Any, largest: float, *, all_active: bool) -> None:
+    """Finite, and small enough to square; ``largest`` is the largest entry of active rows around their mean."""
     torch, name = load_torch(), type(estimator).__name__
     allowed = LARGEST[np.dtype(np.float64 if X.dtype == torch.float64 else np.float32)]
-    if largest <= allowed:
+    if largest <= allowed and (all_active or bool(torch.isfinite(X).all())):
         return
     bad = (~torch.isfinite(X)).nonzero()
     if len(bad):

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn import config_context
 from sklearn.utils.validation import check_array, validate_data
 
 from ksums.compute.arrays import Matrix, blocks
+from ksums.compute.tensors import is_on_card
 
 logger = logging.getLogger("ksums")
 
@@ -26,6 +28,11 @@ _WEIGHTS = 1e-12, 1e12
 
 def _as_array(X: Any) -> Any:
     """Anything with ``__array__`` is left to scikit-learn; what only has DLPack is read here, without a copy."""
+    if is_on_card(X):
+        raise TypeError(
+            f"X is a {type(X).__module__}.{type(X).__name__} on a CUDA device, where only KSums fits and predicts; "
+            "move it to the CPU first."
+        )
     if hasattr(X, "__array__") or sparse.issparse(X) or not hasattr(X, "__dlpack__"):
         return X
     try:
@@ -47,15 +54,16 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     if sparse.issparse(X) and X.format != "csr":
         logger.info("%s: converting X from sparse %s to CSR.", name, X.format)
     narrow = isinstance(dtype, np.dtype) and dtype in NARROW and not sparse.issparse(X)
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=None if narrow else [np.float64, np.float32],
-        order="C",
-        ensure_all_finite=False,
-    )
+    with config_context(array_api_dispatch=False):  # tensors on the CPU are read as NumPy arrays
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=None if narrow else [np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+        )
     if sparse.issparse(X):
         X = sparse.csr_array(X)
         if not X.has_canonical_format:
@@ -69,7 +77,9 @@ def as_matrix(name: str, X: Any) -> Matrix:
     """X, of any kind that a fit accepts, as an array or CSR array, for functions that only read it."""
     X = _as_array(X)
     narrow = isinstance(dtype := getattr(X, "dtype", None), np.dtype) and dtype in NARROW and not sparse.issparse(X)
-    X = check_array(X, accept_sparse="csr", dtype=None if narrow else [np.float64, np.float32], ensure_all_finite=False)
+    kinds = None if narrow else [np.float64, np.float32]
+    with config_context(array_api_dispatch=False):
+        X = check_array(X, accept_sparse="csr", dtype=kinds, ensure_all_finite=False)
     X = sparse.csr_array(X) if sparse.issparse(X) else X
     _check_values(name, X)
     return X

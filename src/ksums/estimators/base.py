@@ -171,9 +171,10 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         X : array-like or CSR array of shape (n, d), or data in parts
             C-ordered NumPy arrays of float32 and float64 are used without a copy; uint8, int8, int16, uint16, float16
             and bool are converted to float32 a few rows at a time, also from a memory map. pandas and polars data
-            frames, PyArrow tables and CPU tensors are accepted. ``KSums`` also takes what need not fit into memory: the
-            name of a file, a folder or a pattern such as ``"vectors/*.parquet"``, a list of such names or of arrays, a
-            function that yields arrays, or a source of :func:`ksums.io.open_source`.
+            frames, PyArrow tables and CPU tensors are accepted. ``KSums`` clusters arrays on a CUDA device there (see
+            ``device``). It also takes what need not fit into memory: the name of a file, a folder or a pattern such as
+            ``"vectors/*.parquet"``, a list of such names or of arrays, a function that yields arrays, or a source of
+            :func:`ksums.io.open_source`.
         y : ignored
         sample_weight : array-like of shape (n,), default=None
             A row of weight w counts as w rows that move together; a row of weight 0 only gets a label.

@@ -136,8 +136,8 @@ def _read(
         X = X.contiguous()
     on_device = None if weights is None else torch.from_numpy(weights).to(X.device)
     rows = read_rows(X, on_device, estimator.metric == "cosine", operations)
-    checking.check_values(estimator, X, rows.largest)
     host.check_enough_rows(estimator, n, rows.n, k)
+    checking.check_values(estimator, X, rows.largest, all_active=rows.active is None)
     return X, rows, weights
 
 

@@ -31,8 +31,8 @@ _BLOCK, _MOST_BLOCKS = 1 << 15, 8
 """Rows of a block, about, and the most blocks of a pass. Rows of a block decide on one state: one block oscillates
 where clusters are small, more than eight take longer and end no lower."""
 _STARTS = (30.0, 3.0), (200.0, 8.0), (2000.0, 24.0)
-"""The relaxation of the first pass, for so many rows in a cluster on average; between them by interpolation. Hotter
-passes move so many rows at a time that they spoil what is there."""
+"""Rows in a cluster, on average, and the relaxation of the first pass; between them by interpolation. Hotter passes
+move too many rows at a time and spoil what is there."""
 _SMALL_CLUSTERS = 100.0
 """With up to this many rows in a cluster, a fit ends with passes in which moves are made apart: passes in blocks would
 leave gains."""
@@ -44,15 +44,13 @@ length, and by 1/√d of that in a product; the start has about twice the E_m of
 _GRAPH = 1e12
 """Multiplications of a pass below which the launches of its kernels take longer than the kernels: these passes are
 recorded as a CUDA graph."""
-
-
 _SEARCHED = 1 << 20
 """Up to k·k·d of this the CPU searches a sample for the start, in some tenths of a second: random rows miss clusters
 that lie apart, which no pass mends. That is 90 clusters in 128 dimensions, 700 in two."""
 
 
 class Repair(NamedTuple):
-    """How centres are moved to clusters that random rows missed: see ``engines/gpu/repair.py``."""
+    """How centres are moved to clusters that the start missed: see ``engines/gpu/repair.py``."""
 
     share: float = 0.5  # rows that are tried at a time, for each cluster
     least: int = 16  # and at least
@@ -106,7 +104,7 @@ def padded_columns(d: int) -> int:
 
 
 def tiles_for(padded: int, k: int, split: bool) -> Tiles:
-    """Tiles for rows of this many columns: the fastest of eight that were tried on an H200, 350 to 470 TFLOP/s.
+    """Tiles for rows of this many columns; others that were tried on an H200 were slower.
 
     A program that meets few tiles of clusters has nothing to read ahead; without that, more programs run at a time.
     """
@@ -148,8 +146,8 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
         tol=level.tol if parameters["tol"] is None else float(parameters["tol"]),
         settling=_SETTLING_ROUNDS if shape.members <= _SMALL_CLUSTERS and effort != "low" else 0,
         max_iter=most,
-        sample=(sample := _sample_plan(parameters, shape, level)),
-        repairs=REPAIR.rounds if sample is None and shape.k > 1 and _is_automatic(parameters["init"]) else 0,
+        sample=_sample_plan(parameters, shape, level),
+        repairs=REPAIR.rounds if shape.k > 1 and _is_automatic(parameters["init"]) else 0,
         runs=int(parameters["n_init"]),
         seconds=min([np.inf, *(float(limit) for limit in limits if limit is not None)]),
     )

@@ -252,7 +252,7 @@ class CardPlan:
     sample: Plan | None = None
     """What the CPU does with a sample, whose centres are the start; None: the start is random rows as centres."""
     repairs: int = 0
-    """Most rounds in which centres of random rows are moved to clusters that they missed."""
+    """Most rounds in which centres are moved to clusters that the start missed."""
     runs: int = 1
     seconds: float = np.inf
 

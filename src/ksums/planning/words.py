@@ -111,9 +111,10 @@ def card_lines(plan: CardPlan) -> list[str]:
 
 
 def _card_start(plan: CardPlan) -> str:
+    moved = ", moved to clusters that were missed" if plan.repairs else ""
     if plan.sample is None:
-        return "random rows as centres" + (", moved to clusters that they missed" if plan.repairs else "")
-    return f"the centres of a search on {plan.sample.shape.n:,} rows by the CPU"
+        return f"random rows as centres{moved}"
+    return f"the centres of a search on {plan.sample.shape.n:,} rows by the CPU{moved}"
 
 
 def tree_summary(plan: TreePlan) -> str:

@@ -81,7 +81,10 @@ class CardRun:
         """All passes of the plan."""
         try:
             if self.plan.repairs:
-                self.job.listener.show("moving centres to clusters that random rows missed")
+                self.job.listener.show("moving centres to clusters that the start missed")
+                if self.plan.sample is None:  # so that centres are means, and merging costs what it is said to cost
+                    self.passes.relax(1.0)
+                    self.passes.one_pass()
                 repair(self.passes, self._seed, self.plan.repairs)
             self._anneal()
             self._settle()

@@ -30,14 +30,14 @@ _ALWAYS = {"enable_fp_fusion": True}
 class Kernels(Operations):
     """See ``operations.Operations``."""
 
-    def moments(self, X: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def moments(self, X: torch.Tensor, active: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """See ``operations.Operations``."""
-        n, d = X.shape
+        n, d = len(X) if active is None else len(active), X.shape[1]
         columns, count = _columns(d), triton.cdiv(n, _CHUNK_OF_MOMENTS)
         sums, least, most = (torch.empty(count, d, dtype=torch.float64, device=X.device) for _ in range(3))
         column_moments[(count, triton.cdiv(d, columns))](
-            X, X.stride(0), sums, least, most, n, d, CHUNK=_CHUNK_OF_MOMENTS, BR=max(1, _NUMBERS // columns),
-            BD=columns, num_warps=4, **_ALWAYS,
+            X, X.stride(0), X if active is None else active, sums, least, most, n, d, CHUNK=_CHUNK_OF_MOMENTS,
+            BR=max(1, _NUMBERS // columns), BD=columns, SOME=active is not None, num_warps=4, **_ALWAYS,
         )  # fmt: skip
         return sums.sum(0), least.amin(0), most.amax(0)
 

@@ -15,8 +15,8 @@ class Operations(ABC):
     """The steps of a pass. None of them returns anything to the host."""
 
     @abstractmethod
-    def moments(self, X: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Sum, least and largest value of each column, in float64."""
+    def moments(self, X: torch.Tensor, active: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Sum, least and largest value of each column over the active rows (None: all), in float64."""
 
     @abstractmethod
     def lower_rows(self, table: Table, layout: Layout) -> None:

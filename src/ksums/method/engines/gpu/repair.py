@@ -1,4 +1,4 @@
-"""Clusters that random rows missed: centres that are of little use move to where they are needed, many at a time.
+"""Clusters that a start missed, groups and outliers: centres that are of little use move to where they are needed.
 
 A cluster is of little use if merging it with another one costs little: n·m/(n + m)·|C − C'|². A centre is needed at a
 row x if many rows of its cluster are nearer to x than to their centre: it gains Σ (|y − C|² − |y − x|²) over them. Rows
@@ -21,19 +21,21 @@ from ksums.planning.gpu import REPAIR
 
 _COSTS = 1 << 24
 """Distances that are computed at a time."""
+_ROUNDING = 1e-5
+"""The share of the squared norms by which a difference of squared distances may be wrong: without it all rows of a
+cluster of copies might leave it."""
 
 
 def repair(passes: Passes, seed: int, rounds: int) -> int:
-    """Move centres and make a pass, until none pays; returns how many were moved."""
+    """Move centres and make a pass, until none pays; returns how many were moved. If that is 0, nothing has changed."""
     moved = 0
     passes.relax(1.0)
-    passes.one_pass()
     for number in range(rounds):
         before, labels = passes.numbers().squares, passes.card.state.labels.clone()
         count = _relocate(passes, seed + 1 + number)
         if count:
             passes.one_pass()
-        if not count or passes.numbers().squares >= before:
+        if not count or not passes.numbers().squares < before:
             passes.continue_from(labels)
             break
         moved += count
@@ -74,20 +76,22 @@ def _drawn(squares: torch.Tensor, count: int, seed: int) -> torch.Tensor:
 
 
 def _nearer(card: Card, own: torch.Tensor, rows: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """|y − C|² − |y − x|² for each y and some rows x of its cluster, 0 for all others; a few rows y at a time."""
+    """|y − C|² − |y − x|² for each y and some rows x of its cluster, where that is above 0; a few rows y at a time."""
     targets, length, labels = prepared_rows(card.table, rows), max(1, _COSTS // len(rows)), card.state.labels
     for first in range(0, card.layout.n, length):
         at = torch.arange(first, min(first + length, card.layout.n), device=rows.device)
         y = prepared_rows(card.table, at)
-        squares = y.square().sum(1, keepdim=True) - 2.0 * (y @ targets.T) + targets.square().sum(1)
-        yield at, torch.where(labels[at, None] == labels[rows], own[at, None].float() - squares.clamp(min=0.0), 0.0)
+        norms = y.square().sum(1, keepdim=True) + targets.square().sum(1)
+        gained = own[at, None].float() - (norms - 2.0 * (y @ targets.T)).clamp(min=0.0)
+        clear = (labels[at, None] == labels[rows]) & (gained > _ROUNDING * norms)
+        yield at, torch.where(clear, gained, 0.0)
 
 
 def _gains(card: Card, own: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """What a centre at each of some rows would gain."""
     total = torch.zeros(len(rows), dtype=torch.float64, device=rows.device)
     for at, nearer in _nearer(card, own, rows):
-        gained = nearer.clamp(min=0.0).double()
+        gained = nearer.double()
         total += (gained * card.table.weights[at, None] if card.layout.weighted else gained).sum(0)
     return total
 

@@ -54,8 +54,8 @@ def read_rows(X: torch.Tensor, weights: torch.Tensor | None, cosine: bool, opera
         weights = (own / mean_weight).float()
     if lengths is not None and active is not None:
         lengths = lengths[active]
-    total, least, most = operations.moments(X)
-    mean = torch.zeros_like(total) if cosine else total / len(X)
+    total, least, most = operations.moments(X, active)
+    mean = torch.zeros_like(total) if cosine else total / (len(X) if active is None else len(active))
     largest = float(torch.maximum(most - mean, mean - least).max())
     sigma = 1.0 if cosine else _scale(largest, wide=exact == torch.float64)
     return Rows(X, active, weights, mean.to(exact), lengths, largest, sigma, mean_weight)

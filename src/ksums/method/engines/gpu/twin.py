@@ -22,9 +22,9 @@ _NO_CLAIM = 0x7FFFFFFFFFFFFFFF
 class Twin(Operations):
     """See ``operations.Operations``."""
 
-    def moments(self, X: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def moments(self, X: torch.Tensor, active: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """See ``operations.Operations``."""
-        exact = X.double()
+        exact = (X if active is None else X[active]).double()
         return exact.sum(0), exact.amin(0), exact.amax(0)
 
     def lower_rows(self, table: Table, layout: Layout) -> None:

@@ -39,8 +39,11 @@ def prepared(X, stride, row, live, t, d, mean, scale, WIDE: tl.constexpr):
 
 
 @triton.jit
-def column_moments(X, stride, sums, least, most, n, d, CHUNK: tl.constexpr, BR: tl.constexpr, BD: tl.constexpr):
-    """Sum in float64, least and largest value of each column, for each chunk of rows."""
+def column_moments(
+    X, stride, places, sums, least, most, n, d,
+    CHUNK: tl.constexpr, BR: tl.constexpr, BD: tl.constexpr, SOME: tl.constexpr,
+):  # fmt: skip
+    """Sum in float64, least and largest value of each column, for each chunk of rows. SOME: of the rows ``places``."""
     t = tl.program_id(1) * BD + tl.arange(0, BD)
     total = tl.zeros((BD,), tl.float64)
     low = tl.full((BD,), float("inf"), tl.float64)
@@ -48,6 +51,8 @@ def column_moments(X, stride, sums, least, most, n, d, CHUNK: tl.constexpr, BR: 
     for first in range(0, CHUNK, BR):
         row = tl.program_id(0).to(tl.int64) * CHUNK + first + tl.arange(0, BR)
         there = (row < n)[:, None] & (t < d)[None, :]
+        if SOME:
+            row = tl.load(places + row, mask=row < n, other=0)
         x = tl.load(X + row[:, None] * stride + t[None, :], mask=there, other=0.0).to(tl.float64)
         total += tl.sum(x, 0)
         low = tl.minimum(low, tl.min(tl.where(there, x, float("inf")), 0))
