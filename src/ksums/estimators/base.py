@@ -219,7 +219,7 @@ class Clusterer(CallbackSupportMixin, CentreModel):
             )
             run = self._method(job, seeds)
         self.__dict__.update(attributes_of(run))
-        self._warn_of_the_end(run, X)
+        self._warn_of_the_end(run, distinct_clusters(X, self.labels_, self.metric, self.distortion_))
         return self
 
     def _fit_on_card(self, X: Any, sample_weight: Any) -> Any:
@@ -301,10 +301,10 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         if self.metric == "cosine":
             checking.warn_of_zero_rows(_zero_rows(rows))
 
-    def _warn_of_the_end(self, run: Any, X: Matrix) -> None:
+    def _warn_of_the_end(self, run: Any, distinct: int) -> None:
+        """Say that a fit was interrupted, or that only this many clusters differ."""
         if run.interrupted:
             warnings.warn(self._interrupted(run), FitInterrupted, stacklevel=4)
-        distinct = distinct_clusters(X, self.labels_, self.metric, self.distortion_)
         if distinct < run.k:
             warnings.warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import torch
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ksums.checking import card as checking
@@ -20,13 +18,11 @@ from ksums.compute.tensors import as_numpy, as_tensor, is_on_card, kind_of
 from ksums.compute.threads import computing
 from ksums.estimators.attributes import measured_attributes
 from ksums.estimators.callbacks import Listening, check_callbacks
-from ksums.estimators.interruption import FitInterrupted
 from ksums.method.engines.gpu.measures import measure_on_card
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.rows import Rows, read_rows
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.card import CardJob, CardRun, fit_on_card
-from ksums.method.fitting.records import passes_of
 from ksums.method.nearest.card import distances_on_card, nearest_on_card
 from ksums.planning.flat import flat_rule, schedule_of
 from ksums.planning.gpu import plan_card
@@ -79,7 +75,7 @@ def fit_tensor(
         job = CardJob(rows, plan, operations, listener, budget, _centres(estimator, rows, k), graphs)
         run = fit_on_card(job, estimator._seeds(plan.runs))
     estimator.__dict__.update(attributes_of(run))
-    _warn(estimator, run)
+    estimator._warn_of_the_end(run, len(np.unique(as_numpy(estimator.cluster_centers_), axis=0)))
 
 
 def plan_tensor(estimator: Any, X: torch.Tensor, sample_weight: Any, operations: Operations) -> CardPlan:
@@ -209,21 +205,3 @@ def _attributes_of(
         labels[at] = nearest_on_card(rows.X[at], centres, rows.lengths is not None)[0]
     tensors = {name: torch.from_numpy(found[name]).to(device) for name in _TENSORS[1:]} | {"labels_": labels}
     return {**found, **{name: give_back(tensor) for name, tensor in tensors.items()}}
-
-
-def _warn(estimator: Any, run: CardRun) -> None:
-    if run.interrupted:
-        warnings.warn(
-            f"The fit was interrupted after {passes_of(run.records)} passes; the model holds the best labels found so "
-            "far.",
-            FitInterrupted,
-            stacklevel=5,
-        )
-    distinct = len(np.unique(as_numpy(estimator.cluster_centers_), axis=0))
-    if distinct < run.k:
-        warnings.warn(
-            f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({run.k}). Possibly due to "
-            "duplicate points in X: some clusters hold copies of the same row.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )

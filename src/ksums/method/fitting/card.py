@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
@@ -19,21 +19,10 @@ from ksums.method.engines.gpu.twin import prepared_rows
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.fit import fit
 from ksums.method.fitting.job import Job
-from ksums.method.fitting.listener import Listener, Silence
+from ksums.method.fitting.listener import Listener, OfSample
 from ksums.method.fitting.records import PassRecord
 from ksums.planning.gpu import products_are_split, uses_graph
 from ksums.planning.plan import CardPlan, Plan
-
-
-class _OfSample(Silence):
-    """Shows how the search of the sample proceeds."""
-
-    def __init__(self, outer: Listener) -> None:
-        self.outer = outer
-
-    def pass_ends(self, run: Any) -> bool:
-        self.outer.show(f"searching a sample, {run.records[-1].stage} {run.records[-1].index}")
-        return False
 
 
 class CardJob(NamedTuple):
@@ -121,7 +110,7 @@ class CardRun:
         X = prepared_rows(card.table, at).cpu().numpy()
         weights = card.table.weights[at].double().cpu().numpy() if card.layout.weighted else None
         metric = "cosine" if card.layout.lengths else "l2"
-        listener = _OfSample(self.job.listener)
+        listener = OfSample(self.job.listener, "searching a sample")
         run = fit(Job(prepare(X, metric, weights), plan, listener, Budget(self.job.budget.deadline)), [seed])
         if run.interrupted:  # there is no first state yet
             raise KeyboardInterrupt

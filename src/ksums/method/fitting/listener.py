@@ -43,3 +43,15 @@ class Silence:
 
     def run_ends(self) -> bool:
         return False
+
+
+class OfSample(Silence):
+    """Listens to the fit of a sample on behalf of the fit that needs it: shows how far it is, and stops nothing."""
+
+    def __init__(self, outer: Listener, words: str) -> None:
+        self.outer, self.words = outer, words
+
+    def pass_ends(self, run: Any) -> bool:
+        record = run.records[-1]
+        self.outer.show(f"{self.words}, {record.stage} {record.index}")
+        return False

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.checkpoint import CheckpointFile
 from ksums.method.fitting.job import Job
-from ksums.method.fitting.listener import Listener, Silence
+from ksums.method.fitting.listener import Listener, OfSample
 from ksums.method.fitting.records import PassRecord
 from ksums.method.shards import checkpoint
 from ksums.method.shards.blocks import Blocks
@@ -32,18 +32,6 @@ class ShardJob(NamedTuple):
     budget: Budget
     seed: int
     checkpoint: CheckpointFile | None = None
-
-
-class _OfSample(Silence):
-    """Shows how the fit of the sample proceeds."""
-
-    def __init__(self, outer: Listener) -> None:
-        self.outer = outer
-
-    def pass_ends(self, run: Any) -> bool:
-        record = run.records[-1]
-        self.outer.show(f"clustering a sample, {record.stage} {record.index}, objective {record.objective:.6g}")
-        return False
 
 
 class ShardRun:
@@ -90,7 +78,9 @@ class ShardRun:
         X, weights = self.blocks.sample(plan.sample.shape.n, job.seed)
         rows = self.blocks.frame.rows(X, weights)
         budget = Budget(job.budget.deadline, plan.sample.seconds)
-        centres, stopped = centres_of_sample(Job(rows, plan.sample, _OfSample(job.listener), budget), job.seed)
+        centres, stopped = centres_of_sample(
+            Job(rows, plan.sample, OfSample(job.listener, "clustering a sample"), budget), job.seed
+        )
         if stopped:  # there is no first state yet
             raise KeyboardInterrupt
         job.listener.show("assigning all rows")
