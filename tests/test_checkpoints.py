@@ -85,7 +85,10 @@ def test_a_fit_killed_after_every_pass_ends_with_the_same_labels(options, rows, 
                 break
             except KilledError:
                 kills += 1
-    assert kills >= len(records) - sum(stage == "merge-split" for stage, _, _ in records)
+    stages = [stage for stage, _, _ in records]
+    if "assign" in stages:  # what follows under constraints is repeated as a whole
+        stages = stages[: stages.index("assign")]
+    assert kills >= len(stages) - stages.count("merge-split")
     np.testing.assert_array_equal(model.labels_, labels)
     np.testing.assert_array_equal(model.composites_, composites)
     assert summary(model) == records

@@ -41,11 +41,11 @@ PARAMETERS = [
     ({"max_iter": 0}, "max_iter must be"),
     ({"tol": -1e-3}, "tol must be"),
     ({"time_budget": 0}, "time_budget must be"),
-    ({"size_max": 9}, "size_max=9 times n_clusters=3 is less than the 30 samples to place; use size_max >= 10"),
-    ({"size_min": 11}, "size_min=11 times n_clusters=3 is more than the 30 samples there are; use size_min <= 10"),
+    ({"size_max": 9}, "size_max=9 times n_clusters=3, 27, is less than the 30 samples to place; use size_max >= 10"),
+    ({"size_min": 11}, "size_min=11 times n_clusters=3, 33, is more than the 30 samples there are; use size_min <= 10"),
     ({"size_min": 8, "size_max": 7}, "size_min=8 is above size_max=7"),
     ({"size_max": 0}, "size_max must be"),
-    ({"size_max": 12, "init": np.zeros(30, int)}, "the first labels give cluster 0 the size"),
+    ({"size_max": "even"}, "size_max must be a number > 0, one for each cluster, 'balanced', or None; got 'even'"),
     ({"engine": "fast"}, "engine must be one of 'auto', 'exact', 'blocks', 'neighbors', 'reference'; got 'fast'"),
     ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1 or None; got 0"),
     ({"n_neighbors": 8, "engine": "exact"}, "n_neighbors=8 is for engine='neighbors'"),
@@ -121,7 +121,7 @@ def test_weights_that_cannot_meet_size_max_are_refused():
     weights[0] = 20
     with pytest.raises(ValueError, match="a sample of weight 20 fits into no cluster of size_max=17"):
         KSums(3, size_max=17).fit(X, sample_weight=weights)
-    with pytest.raises(ValueError, match="no cluster has room for row"):
+    with pytest.raises(ValueError, match="no labels within size_min and size_max were found"):
         KSums(2, size_max=9).fit(X[:3], sample_weight=[6, 6, 6])
 
 

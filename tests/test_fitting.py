@@ -135,7 +135,7 @@ def test_ctrl_c_between_the_two_moves_of_an_exchange_keeps_the_limits(X, monkeyp
             raise KeyboardInterrupt
         reallocate(*arguments)
 
-    monkeypatch.setattr("ksums.method.fitting.exchange.reallocate", interrupted)
+    monkeypatch.setattr("ksums.method.constrained.cycles.reallocate", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = KSums(20, size_min=20, size_max=20, random_state=0).fit(X)
     assert model.sizes_.tolist() == [20] * 20

@@ -138,10 +138,10 @@ def test_the_check_notices_a_wrong_state(rng):
     rows, labels = prepare(X, "l2"), np.arange(100) % 6
     rule, order = rule_for("distortion", "l2", "hartigan"), np.arange(100)
     state = build_state(rows, labels, 6)
-    checks.check_state(rows, state, None)
+    checks.check_state(rows, state)
     state.composites[0] += 1
     with pytest.raises(AssertionError, match="composites"):
-        checks.check_state(rows, state, None)
+        checks.check_state(rows, state)
     fitted = KSums(6, init=labels, random_state=0).fit(X).labels_
     shuffled = fitted.copy()
     shuffled[:30] = np.roll(shuffled[:30], 7)

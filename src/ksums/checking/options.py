@@ -50,29 +50,6 @@ def check_one_array(estimator: Any) -> None:
         )
 
 
-def check_sizes(estimator: Any, total: float, weights: np.ndarray | None, k: int) -> None:
-    """Limits that k clusters of ``total`` weight can meet."""
-    name, low, high = type(estimator).__name__, estimator.size_min, estimator.size_max
-    what = "samples" if weights is None else "sum of weights"
-    reachable_low, reachable_high = low or 0.0, np.inf if high is None else high
-    if weights is None:
-        reachable_low, reachable_high = np.ceil(reachable_low), np.floor(reachable_high)
-    if reachable_high * k < total:
-        raise ValueError(
-            f"{name}: size_max={high} times n_clusters={k} is less than the {total:g} {what} to place; "
-            f"use size_max >= {int(np.ceil(total / k))} or more clusters."
-        )
-    if reachable_low * k > total:
-        raise ValueError(
-            f"{name}: size_min={low} times n_clusters={k} is more than the {total:g} {what} there are; "
-            f"use size_min <= {int(total // k)} or fewer clusters."
-        )
-    if weights is not None and weights.max() > reachable_high:
-        raise ValueError(
-            f"{name}: a sample of weight {weights.max():g} fits into no cluster of size_max={high}; raise size_max."
-        )
-
-
 def check_init(estimator: Any, X: Matrix, k: int) -> str | np.ndarray:
     """The ``init`` parameter: a name, labels (n,) as int32, or centres (k, d) as float64."""
     init, name, (n, d) = estimator.init, type(estimator).__name__, X.shape

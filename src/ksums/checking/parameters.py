@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +24,14 @@ def is_int(value: Any) -> bool:
 
 def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+
+
+def _are_sizes(value: Any, allowed: Callable[[np.ndarray], np.ndarray]) -> bool:
+    """One number or several, none of which is NaN; how many there must be is checked with the data."""
+    if isinstance(value, (str, bytes, bool)):
+        return False
+    sizes = np.asarray(value)
+    return sizes.dtype.kind in "fiu" and sizes.ndim <= 1 and sizes.size > 0 and bool(allowed(sizes).all())
 
 
 class _Constraint(NamedTuple):
@@ -57,8 +65,13 @@ CONSTRAINTS: Mapping[str, _Constraint] = {
     "max_iter": _whole(1),
     "tol": _Constraint("a number >= 0", lambda v: _is_real(v) and v >= 0),
     "time_budget": _Constraint("a number of seconds > 0, or None", lambda v: v is None or (_is_real(v) and v > 0)),
-    "size_min": _Constraint("a number >= 0, or None", lambda v: v is None or (_is_real(v) and v >= 0)),
-    "size_max": _Constraint("a number > 0, or None", lambda v: v is None or (_is_real(v) and v > 0)),
+    "size_min": _Constraint(
+        "a number >= 0, one for each cluster, or None", lambda v: v is None or _are_sizes(v, lambda a: a >= 0)
+    ),
+    "size_max": _Constraint(
+        "a number > 0, one for each cluster, 'balanced', or None",
+        lambda v: v is None or (isinstance(v, str) and v == "balanced") or _are_sizes(v, lambda a: a > 0),
+    ),
     "engine": one_of("auto", "exact", "reference"),
     "strategy": one_of("largest", "loosest"),
     "refine": _whole(0),
@@ -133,9 +146,6 @@ def check_parameters(estimator: Any) -> None:
     if "polish" in parameters:
         _check_lists(name, parameters)
         _check_blocks(name, parameters)
-    low, high = parameters.get("size_min"), parameters.get("size_max")
-    if low is not None and high is not None and low > high:
-        raise ValueError(f"{name}: size_min={low} is above size_max={high}; make size_min the smaller of the two.")
 
 
 def _check_search(name: str, parameters: Mapping[str, Any]) -> None:
@@ -162,12 +172,7 @@ def _check_blocks(name: str, parameters: Mapping[str, Any]) -> None:
     rule, refine = parameters["rule"], parameters["refine"]
     wrong = [
         f"{parameter}={parameters[parameter]!r}"
-        for parameter, allowed in (
-            ("objective", "distortion"),
-            ("metric", "l2"),
-            ("size_min", None),
-            ("size_max", None),
-        )
+        for parameter, allowed in (("objective", "distortion"), ("metric", "l2"))
         if parameters[parameter] != allowed
     ]
     wrong += [] if rule == "auto" or _is_annealed(rule) else [f"rule={rule!r}"]
@@ -176,7 +181,7 @@ def _check_blocks(name: str, parameters: Mapping[str, Any]) -> None:
     if wrong:
         raise ValueError(
             f"{name}: engine='blocks' is for objective='distortion', metric='l2', rule='auto' or annealed, "
-            f"refine='auto', a named init and no size limits; got {', '.join(wrong)}. Use engine='exact' or 'auto'."
+            f"refine='auto' and a named init; got {', '.join(wrong)}. Use engine='exact' or 'auto'."
         )
 
 

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ksums.checking import data as checking
+from ksums.checking.constraints import Links, check_constraints, refuse_links
 from ksums.checking.parameters import check_parameters
 from ksums.compute.arrays import Matrix, arithmetic_of, blocks
 from ksums.compute.compat import callback_context
@@ -24,6 +25,7 @@ from ksums.compute.threads import computing
 from ksums.estimators.attributes import measured_attributes
 from ksums.estimators.callbacks import Listening, check_callbacks
 from ksums.estimators.checkpoints import facts_of_rows, seeds_and_checkpoint
+from ksums.estimators.constraints import constraints_for
 from ksums.estimators.interruption import FitInterrupted
 from ksums.io.sources import is_source
 from ksums.method.data.centres import prepare_with_centres
@@ -31,12 +33,13 @@ from ksums.method.data.measures import ClusterMeasures, distinct_clusters, measu
 from ksums.method.data.norms import unit_rows
 from ksums.method.data.rows import Rows, prepare
 from ksums.method.data.sums import sq_distances_to_own
+from ksums.method.data.units import rows_of_units
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.job import Job
 from ksums.method.fitting.records import passes_of
 from ksums.method.fitting.resuming import FitCheckpoint
 from ksums.method.nearest.centres import nearest_centres
-from ksums.method.state.limits import limits_for
+from ksums.method.state.constraints import Constraints
 from ksums.models.files import save
 from ksums.models.registry import register
 from ksums.planning.plan import Plan, TreePlan
@@ -54,6 +57,8 @@ class Prepared(NamedTuple):
     rows: Rows
     init: Any  # a name, labels or centres
     plan: Plan | TreePlan
+    constraints: Constraints | None = None
+    units: np.ndarray | None = None  # (n,)  the prepared row of each row of X, where rows move together
 
 
 class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -183,24 +188,29 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         -------
         self
         """
+        return self._fit(X, y, sample_weight, Links())
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, links: Links) -> Any:
+        """The frame of ``fit``."""
         if is_on_card(X) or getattr(self, "device", None) is not None:
-            moved = self._fit_on_card(X, sample_weight)
+            moved = self._fit_on_card(X, sample_weight, links)
             if moved is None:
                 return self
             X = moved
         if is_source(X):
+            refuse_links(self, links, "data in parts")
             return self._fit_source(X, sample_weight)
         started = time.perf_counter()
         check_parameters(self)
         protocol, functions = check_callbacks(type(self).__name__, self.callbacks)
-        X, weights, rows, init, plan = self._prepare(X, sample_weight)
+        X, weights, rows, init, plan, constraints, units = self._prepare(X, sample_weight, links)
         self._warn_of_zero_rows(rows)
         wants_checkpoint = getattr(self, "checkpoint", None) is not None
-        facts = facts_of_rows(X, weights, init) if wants_checkpoint else {}
+        facts = facts_of_rows(X, weights, init, constraints, units) if wants_checkpoint else {}
         seeds, file = seeds_and_checkpoint(self, plan.runs, facts)
 
         def attributes_of(run: Any) -> dict[str, Any]:
-            return self._attributes_of(X, weights, run, plan)
+            return self._attributes_of(X, weights, run, plan, units)
 
         context = callback_context(self, protocol, plan.runs if plan.runs > 1 else plan.most_records)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
@@ -214,7 +224,7 @@ class Clusterer(CallbackSupportMixin, CentreModel):
                 listener,
                 Budget.of(plan.seconds, plan.runs, started),
                 init if isinstance(init, np.ndarray) else None,
-                limits_for(getattr(self, "size_min", None), getattr(self, "size_max", None), rows, plan.k),
+                constraints,
                 checkpoint=None if file is None else FitCheckpoint(file, plan.k),
             )
             run = self._method(job, seeds)
@@ -222,7 +232,7 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         self._warn_of_the_end(run, distinct_clusters(X, self.labels_, self.metric, self.distortion_))
         return self
 
-    def _fit_on_card(self, X: Any, sample_weight: Any) -> Any:
+    def _fit_on_card(self, X: Any, sample_weight: Any, links: Links) -> Any:
         """Fit on a graphics card; returns rows that are to be clustered on the CPU instead, if there are any."""
         raise TypeError(
             f"{type(self).__name__}: X is on a CUDA device, where KSums fits and no other estimator does; pass X.cpu()."
@@ -251,9 +261,9 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         check_parameters(asked)
         if is_on_card(X) or getattr(asked, "device", None) not in (None, "cpu"):
             return self._on_card().plan_for(asked, X, sample_weight)
-        return asked._prepare(X, sample_weight).plan
+        return asked._prepare(X, sample_weight, Links()).plan
 
-    def _prepare(self, X: Any, sample_weight: Any) -> Prepared:
+    def _prepare(self, X: Any, sample_weight: Any, links: Links) -> Prepared:
         """Check the data, and plan."""
         X = checking.check_rows(self, X, reset=True)
         n, k = X.shape[0], int(self.n_clusters)
@@ -265,28 +275,36 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         checking.check_enough_rows(self, n, rows.n_active, k)
         if self.metric == "cosine":
             checking.check_directions(self, _zero_rows(rows))
-        limited = any(getattr(self, limit, None) is not None for limit in ("size_min", "size_max"))
+        checked = check_constraints(self, X, weights, rows.active, links)
+        units = checked.units
+        if units is not None:
+            rows = rows_of_units(rows, units, getattr(self, "objective", "") == "pairwise")
+            if isinstance(init, np.ndarray) and init.ndim == 1:
+                init = init[np.unique(units, return_index=True)[1]]
+        constraints = constraints_for(checked, rows, self.metric)
         shape = Shape(
             rows.n_active,
             rows.d,
             k,
             rows.dtype.name,
             rows.is_sparse,
-            weights is not None,
-            limited,
+            rows.weights is not None,
+            () if constraints is None else constraints.kinds,
             free_memory(),
             threads,
         )
-        return Prepared(X, weights, rows, init, self._plan(shape, init))
+        return Prepared(X, weights, rows, init, self._plan(shape, init), constraints, units)
 
     def _seeds(self, count: int) -> list[int]:
         if isinstance(self.random_state, np.random.Generator):
             return self.random_state.integers(2**31, size=count).tolist()
         return check_random_state(self.random_state).randint(2**31 - 1, size=count).tolist()
 
-    def _attributes_of(self, X: Matrix, weights: np.ndarray | None, run: Any, plan: Plan | TreePlan) -> dict[str, Any]:
+    def _attributes_of(
+        self, X: Matrix, weights: np.ndarray | None, run: Any, plan: Plan | TreePlan, units: np.ndarray | None = None
+    ) -> dict[str, Any]:
         """Fitted attributes, computed from the data and the labels."""
-        k, labels = run.k, run.labels.copy()
+        k, labels = run.k, run.labels.copy() if units is None else run.labels[units]
         measures = measure_clusters(X, labels, k, self.metric, weights)
         found = measured_attributes(run, measures, plan, arithmetic_of(X), weighted=weights is not None)
         if weights is not None and (idle := np.flatnonzero(weights == 0)).size:

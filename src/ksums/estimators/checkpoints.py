@@ -13,6 +13,7 @@ from scipy import sparse
 
 from ksums.compute.arrays import Matrix, blocks
 from ksums.method.fitting.checkpoint import CheckpointFile, read_about
+from ksums.method.state.constraints import Constraints
 
 _SAME_LABELS = ("n_threads", "verbose", "callbacks", "max_memory", "checkpoint", "random_state", "init")
 """Parameters that may change when a fit is resumed; ``init`` is part of the data's digest."""
@@ -36,10 +37,16 @@ def seeds_and_checkpoint(estimator: Any, count: int, facts: dict[str, Any]) -> t
     return seeds, CheckpointFile(path, {**own, "version": version("ksums"), "seeds": seeds, **facts})
 
 
-def facts_of_rows(X: Matrix, weights: np.ndarray | None, init: Any) -> dict[str, Any]:
-    """What tells these rows from others."""
+def facts_of_rows(
+    X: Matrix, weights: np.ndarray | None, init: Any, constraints: Constraints | None, units: np.ndarray | None
+) -> dict[str, Any]:
+    """What tells these rows, and the constraints on them, from others."""
     arrays: list[Any] = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
     arrays += [np.zeros(0) if weights is None else weights, init if isinstance(init, np.ndarray) else np.zeros(0)]
+    if constraints is not None:
+        parts = [part for given in constraints for part in (given if isinstance(given, tuple) else [given])]
+        arrays += [part for part in parts if part is not None]
+    arrays += [] if units is None else [units]
     start = init if isinstance(init, str) else "an array"
     return {"shape": list(X.shape), "dtype": X.dtype.name, "init": start, "data": digest_of(arrays)}
 

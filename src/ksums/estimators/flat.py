@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.callback import with_callbacks
 
 from ksums.checking import options
+from ksums.checking.constraints import Links, check_assign, refuse_links
 from ksums.checking.parameters import check_parameters
-from ksums.compute.arrays import Matrix
+from ksums.compute.arrays import Matrix, arithmetic_of, as_dense
 from ksums.compute.tensors import as_numpy, is_on_card
 from ksums.compute.threads import computing
 from ksums.estimators.base import Clusterer
+from ksums.estimators.constraints import assigned, attributes_with_centres
 from ksums.io.sources import is_source
 from ksums.method.data.centres import prepare_with_distances
 from ksums.method.fitting.fit import fit
@@ -215,6 +218,7 @@ class KSums(Clusterer):
         time_budget=None,
         size_min=None,
         size_max=None,
+        fixed_centers=None,
         engine="auto",
         n_neighbors=None,
         polish=None,
@@ -239,6 +243,7 @@ class KSums(Clusterer):
         self.time_budget = time_budget
         self.size_min = size_min
         self.size_max = size_max
+        self.fixed_centers = fixed_centers
         self.engine = engine
         self.n_neighbors = n_neighbors
         self.polish = polish
@@ -249,6 +254,58 @@ class KSums(Clusterer):
         self.random_state = random_state
         self.callbacks = callbacks
         self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X, y=None, sample_weight=None, *, must_link=None, cannot_link=None, fixed_labels=None):
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or CSR array of shape (n, d), or data in parts
+            C-ordered NumPy arrays of float32 and float64 are used without a copy; uint8, int8, int16, uint16, float16
+            and bool are converted to float32 a few rows at a time, also from a memory map. pandas and polars data
+            frames, PyArrow tables and CPU tensors are accepted. Arrays on a CUDA device are clustered there (see
+            ``device``). What need not fit into memory is taken, too: the name of a file, a folder or a pattern such as
+            ``"vectors/*.parquet"``, a list of such names or of arrays, a function that yields arrays, or a source of
+            :func:`ksums.io.open_source`.
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+            A row of weight w counts as w rows that move together; a row of weight 0 only gets a label.
+        must_link : array-like of shape (p, 2) or (n,), default=None
+            Rows that must share a cluster: pairs of row numbers, or a group for each row (−1, None, NaN and empty
+            strings: no group). Linked rows move as one. Such a fit works on a copy of the rows.
+        cannot_link : array-like of shape (p, 2), default=None
+            Pairs of rows that must not share a cluster. Links that no clustering can meet are refused.
+        fixed_labels : array-like of shape (n,), default=None
+            The cluster 0 … k − 1 in which a row stays, or −1 for rows that may move.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, Links(must_link, cannot_link, fixed_labels))
+
+    def assign(self, X, *, size_min=None, size_max=None):
+        """Assign rows to the centres of this model under limits on the sizes of the groups they form.
+
+        The sum of squared distances (under cosine: of cosine distances) to the centres is the least possible one.
+        ``predict`` gives each row its nearest centre, whatever the sizes are.
+
+        Parameters
+        ----------
+        X : array-like or CSR array of shape (n, d)
+        size_min, size_max : float or array-like of shape (k,), default=None
+            Limits for the rows of this call, one for all clusters or one for each. ``size_max="balanced"`` divides the
+            rows evenly. None: no limit on that side; clusters may stay empty.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,)
+        """
+        X = self._check_new(as_numpy(X) if is_on_card(X) else X)
+        low, high = check_assign(self, X.shape[0], size_min, size_max)
+        with computing(self.n_threads):
+            return assigned(X, self._centres(), self.metric, low, high)
 
     def predict(self, X, *, search="exact"):
         """Index of the nearest centre (under cosine: of the centre of nearest direction) for each row.
@@ -276,10 +333,11 @@ class KSums(Clusterer):
         with computing(self.n_threads):
             return walk_to_nearest(*prepare_with_distances(X, self.cluster_centers_, self.metric))
 
-    def _fit_on_card(self, X, sample_weight):
+    def _fit_on_card(self, X, sample_weight, links):
         check_parameters(self)
         if self.device == "cpu" or is_source(X):
             return as_numpy(X) if is_on_card(X) else X
+        refuse_links(self, links, "a graphics card")
         self._on_card().fit(self, X, sample_weight)
         return None
 
@@ -290,10 +348,15 @@ class KSums(Clusterer):
 
     def _check(self, X: Matrix, weights: np.ndarray | None) -> str | np.ndarray:
         options.check_one_array(self)
-        total = float(X.shape[0] if weights is None else weights.sum())
-        options.check_sizes(self, total, weights, int(self.n_clusters))
         options.check_dense(self, X)
         return options.check_init(self, X, int(self.n_clusters))
+
+    def _more_attributes_of(self, run, measures, plan):
+        if self.fixed_centers is None:
+            return {}
+        given = np.asarray(as_dense(self.fixed_centers))
+        dtype = arithmetic_of(given) if given.dtype.kind == "f" else np.dtype(np.float64)
+        return attributes_with_centres(given, measures, plan.rule.objective, self.metric, dtype)
 
     def _plan(self, shape: Shape, init: str | np.ndarray) -> Plan:
         return plan_flat({**self.get_params(deep=False), "init": init}, shape)

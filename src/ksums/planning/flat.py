@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ksums.planning import effort as efforts
 from ksums.planning.annealing import annealing_plan
+from ksums.planning.constraints import constrained_plan
 from ksums.planning.engines import copies_rows, reason_for_lists
 from ksums.planning.plan import EnginePlan, Plan, StartPlan, Stop
 from ksums.planning.samples import sample_plan, stop_of_passes, uses_samples
@@ -48,6 +50,14 @@ def flat_rule(parameters: Mapping[str, Any]) -> Rule:
 
 def plan_flat(parameters: Mapping[str, Any], shape: Shape) -> Plan:
     """The plan for checked parameters of ``KSums`` and data of this shape; ``init`` is a name or a checked array."""
+    plan = _plan_without_constraints(parameters, replace(shape, constraints=()))
+    if not shape.constraints:
+        return plan
+    under = constrained_plan(shape, plan.engine, plan.stop, parameters["effort"], parameters["tol"])
+    return replace(plan, shape=shape, constrained=under)
+
+
+def _plan_without_constraints(parameters: Mapping[str, Any], shape: Shape) -> Plan:
     annealed, rule, effort = schedule_of(parameters["rule"]), flat_rule(parameters), parameters["effort"]
     notes: list[str] = []
     lists = _uses_lists(parameters, annealed, shape, notes)
@@ -82,7 +92,7 @@ def _plan_with_samples(parameters: Mapping[str, Any], rule: Rule, shape: Shape) 
 
     def plan_of(small: Shape, effort_of_sample: str | float) -> Plan:
         own = {"effort": effort_of_sample, "engine": "exact", "n_init": 1, "tol": None, "time_budget": None}
-        return plan_flat({**parameters, **own}, small)
+        return _plan_without_constraints({**parameters, **own}, small)
 
     return Plan(
         shape=shape,

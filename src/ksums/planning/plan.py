@@ -10,6 +10,9 @@ import numpy as np
 from ksums.planning.shape import Shape
 from ksums.rules.kinds import Rule
 
+MOST_ROUNDS = 30
+"""Assignments under constraints to the centres of the last one, at most; they end sooner (``constraints.py``)."""
+
 
 @dataclass(frozen=True)
 class StartPlan:
@@ -96,6 +99,43 @@ class SamplePlan:
 
 
 @dataclass(frozen=True)
+class SampleUnder:
+    """A sample that is clustered under limits in proportion, before all rows are."""
+
+    rows: int
+    plan: ConstrainedPlan
+
+
+@dataclass(frozen=True)
+class ConstrainedPlan:
+    """How a fit continues under its constraints, after it has been made without them."""
+
+    kinds: tuple[str, ...]
+    """The kinds of constraints, in words."""
+    engine: EnginePlan
+    stop: Stop
+    """When the passes under constraints end."""
+    sample: SampleUnder | None = None
+    trials: int = 0
+    """Trials in a row that may fail, in which one cluster is dissolved and another one split."""
+    most_trials: int = 0
+    """Trials in all, at most."""
+    restarts: int = 0
+    """Trials from other rows as centres, where the constraints raise the objective a lot."""
+    round_gain: float = 0.0
+    """Rows are assigned again, to the new centres, while that gains at least this share."""
+    exact: bool = False
+    """Whether rows are assigned to centres at the least possible cost; otherwise at a low one."""
+    cycles: bool = True
+    """Whether rows that cannot move alone change places."""
+
+    @property
+    def most_records(self) -> int:
+        """The most records of this part of a run."""
+        return MOST_ROUNDS + self.stop.max_iter + self.most_trials + self.restarts
+
+
+@dataclass(frozen=True)
 class Plan:
     """What a flat fit will do."""
 
@@ -111,6 +151,8 @@ class Plan:
     search: SearchPlan | None = None
     polish: str | None = None
     """``"pass"``: one pass over all clusters at the end; ``"assign"``: the nearest centre for every row."""
+    constrained: ConstrainedPlan | None = None
+    """What follows if there are constraints: all of the above ignores them."""
     runs: int = 1
     """Runs from different starts, of which the best is kept."""
     seconds: float = np.inf
@@ -128,7 +170,8 @@ class Plan:
     def most_records(self) -> int:
         """The most records that a run can leave."""
         search = 0 if self.search is None else self.search.records * len(self.rounds)
-        return self.stop.max_iter + search + (self.polish is not None) + (self.samples is not None)
+        under = 0 if self.constrained is None else self.constrained.most_records
+        return self.stop.max_iter + search + (self.polish is not None) + (self.samples is not None) + under
 
     @property
     def summary(self) -> str:

@@ -71,7 +71,7 @@ _LEVELS = {
 
 def uses_samples(shape: Shape) -> bool:
     """Whether searching samples pays for data of this shape."""
-    return not shape.sparse and not shape.limited and shape.n >= LEAST_ROWS and 1 < shape.k <= MOST_CLUSTERS
+    return not shape.sparse and shape.n >= LEAST_ROWS and 1 < shape.k <= MOST_CLUSTERS
 
 
 class Sizes(NamedTuple):

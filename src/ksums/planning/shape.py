@@ -19,8 +19,8 @@ class Shape:
     """The arithmetic: float32 or float64."""
     sparse: bool = False
     weighted: bool = False
-    limited: bool = False
-    """Whether cluster sizes are limited."""
+    constraints: tuple[str, ...] = ()
+    """The kinds of constraints that labels must keep to (``constraints.py``)."""
     memory: float = field(default=np.inf, compare=False)
     """Bytes of memory that are free. Only decisions that do not change labels may depend on it."""
     threads: int = field(default=1, compare=False)

@@ -26,7 +26,7 @@ def splits_in_blocks(shape: Shape, rule: Rule, engine: str) -> bool:
 
 def plan_split(shape: Shape, rule: Rule, init: str, engine: EnginePlan, stop: Stop) -> Plan:
     """The plan of every split, a fit of two clusters; ``split_start`` says what its start is for a cluster."""
-    return Plan(replace(shape, k=2, limited=False), rule, StartPlan(init), engine, stop)
+    return Plan(replace(shape, k=2), rule, StartPlan(init), engine, stop)
 
 
 def split_start(init: str, shape: Shape, in_memory: bool) -> StartPlan:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ksums.planning.plan import CardPlan, Plan, SamplePlan, ShardPlan, StartPlan, Stop, TreePlan
+from ksums.planning.constraints import SIZES
+from ksums.planning.plan import CardPlan, ConstrainedPlan, Plan, SamplePlan, ShardPlan, StartPlan, Stop, TreePlan
 from ksums.planning.shape import Shape
 from ksums.planning.starts import SAMPLE_PER_CELL, coarse_clusters
 from ksums.planning.timing import is_limited
@@ -25,6 +26,8 @@ def summary(plan: Plan) -> str:
     """A flat plan in one line."""
     parts = _before_passes(plan) if plan.samples is None else [_samples(plan.samples)]
     parts.append(f"then {_passes(plan)}{_until(plan.stop)}")
+    if plan.constrained is not None:
+        parts.append(f"then under constraints ({_kinds(plan.constrained)})")
     runs = f"; the best of {plan.runs} runs" if plan.runs > 1 else ""
     limit = f"; at most {plan.seconds:g} s" if is_limited(plan.seconds) else ""
     return ", ".join(parts) + runs + limit
@@ -45,6 +48,8 @@ def lines(plan: Plan) -> list[str]:
     if plan.search is not None:
         found.append(_line("search", f"merge–split, {_comparisons(plan)}"))
     found.append(_line("passes", f"{_of_passes(plan)}{_until(plan.stop)}; at most {plan.stop.max_iter} in all"))
+    if plan.constrained is not None:
+        found += _constrained_lines(plan.constrained)
     if plan.polish is not None:
         last = "one pass over all clusters" if plan.polish == "pass" else "the nearest centre for every row"
         found.append(_line("polish", last))
@@ -53,6 +58,29 @@ def lines(plan: Plan) -> list[str]:
     if is_limited(plan.seconds):
         found.append(_line("time", f"at most {plan.seconds:g} s, so labels depend on the machine"))
     return found + [_line("note", note) for note in plan.notes]
+
+
+def _constrained_lines(plan: ConstrainedPlan) -> list[str]:
+    """What is done under constraints."""
+    exactly = "at the least cost" if plan.exact else "at a low cost"
+    found = [_line("then", f"under constraints: {_kinds(plan)}")]
+    trials = plan.trials
+    if plan.sample is not None:
+        found.append(_line("sample", f"{plan.sample.rows:,} rows under limits in proportion: the same steps as below"))
+        trials = plan.sample.plan.trials
+    found.append(_line("assigning", f"rows to the centres found so far, {exactly}; again while that helps"))
+    exchanges = ", and cycles of rows that change places" if plan.cycles and SIZES in plan.kinds else ""
+    found.append(_line("passes", f"of single moves{exchanges}{_until(plan.stop)}; at most {plan.stop.max_iter}"))
+    if trials:
+        where = " of the sample" if plan.sample is not None else ""
+        found.append(
+            _line("trials", f"{where[1:] or ''}one cluster dissolved, another one split, until {trials} fail in a row")
+        )
+    return found
+
+
+def _kinds(plan: ConstrainedPlan) -> str:
+    return ", ".join(plan.kinds)
 
 
 def shard_summary(plan: ShardPlan) -> str:

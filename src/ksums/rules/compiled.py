@@ -110,9 +110,9 @@ def inverse_length(n, composite_sq):
 
 
 @helper
-def length_score(p, composite_length, composite_sq, weight, product):
+def length_score(p, composite_length, composite_sq, sq_norm, weight, product):
     """(|D| − |D + p w x|) / p as a quotient: as a difference of two long lengths it would lose digits."""
-    more = weight * (product + product + p * weight)
+    more = weight * (product + product + p * weight * sq_norm)
     return -more / (composite_length + length(composite_sq + p * more))
 
 
@@ -149,7 +149,7 @@ def stay_bound(rule, size, count, norm_sum, composite_sq, sq_norm, weight, produ
         return -product * inverse_length(n, composite_sq) - rule.rounding
     if rule.kind == LENGTH:
         q = exponent_for(rule, rule.q, n)
-        less = weight * (q * weight - 2.0 * product)
+        less = weight * (q * weight * sq_norm - 2.0 * product)
         return less / (length(composite_sq + q * less) + length(composite_sq)) - rule.rounding * weight
     if rule.kind == SQUARES:
         terms = sq_norm + composite_sq / (n * n)
@@ -185,7 +185,7 @@ def join_cost(clusters, dst, sq_norm, weight, product):
     if rule.kind == DIRECTION:
         return -product * inverse_length(n, composite_sq)
     if rule.kind == LENGTH:
-        return length_score(p, length(composite_sq), composite_sq, weight, product)
+        return length_score(p, length(composite_sq), composite_sq, sq_norm, weight, product)
     if rule.kind == SQUARES:
         distance = sq_norm - 2.0 * product / n + composite_sq / (n * n)
         return power(n / (n + weight), p) * distance
@@ -266,7 +266,7 @@ def finish_score(
             scores[j] = cosine_score(c, weights[first + j], scores[j])
     elif rule.kind == LENGTH:
         for j in range(lanes):
-            scores[j] = length_score(a, b, c, weights[first + j], scores[j])
+            scores[j] = length_score(a, b, c, sq_norms[first + j], weights[first + j], scores[j])
     elif rule.kind == SQUARES and rule.weighted:
         for j in range(lanes):
             scores[j] = fma(-b, scores[j], sq_norms[first + j] + c)
@@ -311,7 +311,8 @@ def score_all(
             scores[r] = cosine_score(scan.more[r, 2], weight, products[r])
     elif rule.kind == LENGTH:
         for r in range(k):
-            scores[r] = length_score(scan.more[r, 0], scan.more[r, 1], scan.more[r, 2], weight, products[r])
+            a, b, c = scan.more[r, 0], scan.more[r, 1], scan.more[r, 2]
+            scores[r] = length_score(a, b, c, sq_norm, weight, products[r])
     elif rule.kind == SQUARES:
         for r in range(k):
             p = exponent_for(rule, rule.p, state.sizes[r])

@@ -170,8 +170,8 @@ class _Length(_Directions):
         n, sq_lengths, rows = sums.sizes, sums.sq_composites, np.arange(len(own))
         p, q = rule.exponent_for(rule.p, n), rule.exponent_for(rule.q, n[own])
         lengths, q_w, p_w = np.sqrt(sq_lengths), q * weights, p * weights[:, None]
-        left = np.sqrt(np.maximum(sq_lengths[own] - 2 * q_w * products[rows, own] + q_w**2, 0.0))
-        joined = np.sqrt(np.maximum(sq_lengths + 2 * p_w * products + p_w**2, 0.0))
+        left = np.sqrt(np.maximum(sq_lengths[own] - 2 * q_w * products[rows, own] + q_w**2 * sq_norms, 0.0))
+        joined = np.sqrt(np.maximum(sq_lengths + 2 * p_w * products + p_w**2 * sq_norms[:, None], 0.0))
         return (left - lengths[own]) / q, (lengths - joined) / p
 
 

@@ -47,6 +47,7 @@ class Rows:
     known_sq_norms: np.ndarray | None = None  # None: computed when they are needed
     known_active: np.ndarray | None = None  # None: all rows are active
     ids: np.ndarray | None = None  # which rows of X these are; None: all of them
+    inner: np.ndarray | None = None  # (n,)  Σ w |x − mean|² inside a row that stands for several; None: 0
     cosine: bool = False  # whether only the directions of the rows count, so that they have unit length
 
     @property
@@ -89,6 +90,11 @@ class Rows:
     def heaviest(self) -> float:
         """The largest weight of a row."""
         return 1.0 if self.weights is None else float(self.weights.max())
+
+    @property
+    def inner_distortion(self) -> float:
+        """What rows that stand for several add to E_m, whatever the labels are."""
+        return 0.0 if self.inner is None else float(self.inner.sum() / self.weights_of(self.active).sum())
 
     def weights_of(self, ids: np.ndarray) -> np.ndarray:
         return np.ones(len(ids)) if self.weights is None else self.weights[ids]
@@ -173,7 +179,8 @@ def subset(rows: Rows, ids: np.ndarray) -> Rows:
     of_all = ids if rows.ids is None else rows.ids[ids]
     small = _bytes_of(rows, of_all) <= _GATHERED_BYTES
     weights, everything = None if rows.weights is None else rows.weights[ids], np.arange(len(ids))
-    own = replace(rows, ids=of_all, weights=weights, known_sq_norms=None, known_active=None)
+    inner = None if rows.inner is None else rows.inner[ids]
+    own = replace(rows, ids=of_all, weights=weights, known_sq_norms=None, known_active=None, inner=inner)
     if rows.is_sparse or rows.cosine:
         own = replace(own, known_sq_norms=rows.sq_norms[ids])
     if rows.is_sparse:
@@ -200,9 +207,10 @@ def subset(rows: Rows, ids: np.ndarray) -> Rows:
 def gathered(rows: Rows, ids: np.ndarray) -> Rows:
     """Some of the dense rows as data of their own, numbered from 0: a copy of them, prepared."""
     weights = None if rows.weights is None else rows.weights[ids]
+    inner = None if rows.inner is None else rows.inner[ids]
     return replace(
         rows, X=rows.read(ids), shift=None, scales=np.ones(1), weights=weights, known_sq_norms=None, known_active=None,
-        ids=None,
+        ids=None, inner=inner,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ksums.method.fitting.constrained import ConstrainedRun
 from ksums.method.fitting.job import Job
 from ksums.method.fitting.resuming import EndedRun, SavedFit
 from ksums.method.fitting.run import Run
@@ -18,11 +19,12 @@ def fit(job: Job[Plan], seeds: list[int]) -> Run | EndedRun:
     if saved.finished:
         assert best is not None
         return best
+    kind = Run if job.constraints is None else ConstrainedRun
     with compiling_ahead(job.rows.dtype, _searches(job.plan)):
         for number, seed in enumerate(seeds[saved.done :], saved.done):
             try:
                 job.listener.run_begins()
-                run = Run(job, np.random.default_rng(seed), saved.run if number == saved.done else None).go()
+                run = kind(job, np.random.default_rng(seed), saved.run if number == saved.done else None).go()
                 if best is None or run.value < best.value:
                     best = run
                 stop = job.listener.run_ends()

@@ -10,7 +10,7 @@ from ksums.method.data.rows import Rows
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.listener import Listener
 from ksums.method.fitting.resuming import FitCheckpoint
-from ksums.method.state.limits import Limits
+from ksums.method.state.constraints import Constraints
 from ksums.planning.plan import Plan, TreePlan
 
 AnyPlan = TypeVar("AnyPlan", bound=Plan | TreePlan)
@@ -24,5 +24,5 @@ class Job(NamedTuple, Generic[AnyPlan]):
     listener: Listener
     budget: Budget = Budget()
     given: np.ndarray | None = None  # labels or centres of the user
-    limits: Limits | None = None
+    constraints: Constraints | None = None
     checkpoint: FitCheckpoint | None = None

@@ -36,11 +36,13 @@ class PassRecord:
     stage: str = "pass"
     """``"samples"``: searches on samples of the rows, up to the first labels of all rows. ``"annealing"``: a pass with
     relaxation above 1. ``"pass"``: any other. ``"merge-split"``: trials of the search for a better optimum, at most
-    ten records. ``"polish"``: the last check of all clusters."""
+    ten records. ``"polish"``: the last check of all clusters. Under constraints these stages come first and ignore
+    them; from the first ``"assign"`` on all constraints hold after every record. ``"assign"``: rows are assigned to
+    centres under the constraints. ``"relocation"``: a trial in which one cluster is dissolved and another one split."""
     relaxation: float = 1.0
     """p of an annealing pass."""
     trials: int = 0
-    """Merge–split trials made: one cluster dissolved, another one split."""
+    """Trials made, each of which dissolves one cluster and splits another one."""
     kept: int = 0
     """Trials that were not undone."""
     gain: float = 0.0
@@ -49,4 +51,4 @@ class PassRecord:
 
 def passes_of(records: list[PassRecord]) -> int:
     """How many of the records are passes."""
-    return sum(record.stage not in ("samples", "merge-split") for record in records)
+    return sum(record.stage in ("annealing", "pass", "polish") for record in records)

@@ -9,7 +9,6 @@ import numpy as np
 
 from ksums.method.data.centres import centres_of
 from ksums.method.engines.protocol import Engine, make_engine
-from ksums.method.fitting.exchange import exchange_pass
 from ksums.method.fitting.job import Job
 from ksums.method.fitting.records import PassRecord, passes_of
 from ksums.method.fitting.resuming import SavedRun
@@ -20,17 +19,15 @@ from ksums.method.nearest.centres import nearest_centres
 from ksums.method.search.ahead import wait_for_search
 from ksums.method.starts.first_labels import StartTask, fill_empty, first_labels
 from ksums.method.state import invariants
-from ksums.method.state.limits import Limits, no_limits
-from ksums.method.state.state import build_state, renew_sq_composites
-from ksums.planning.plan import Plan
+from ksums.method.state.limits import no_limits
+from ksums.method.state.state import build_state, renew_sums
+from ksums.planning.plan import EnginePlan, Plan, Stop
 from ksums.rules.annealing import relaxations, relaxed
 from ksums.rules.kinds import Rule
 from ksums.rules.objectives import objective_value
 
 _DRIFTED = 1e-5
 """A search that believes to be lower than its labels are, by this share, has drifted by rounding and ends."""
-_QUIET = 0.01
-"""With neighbour lists, exchanges cost more than a pass: they wait until no more than this share of the rows moves."""
 
 
 class Run:
@@ -44,7 +41,7 @@ class Run:
         self._saved, self._to_replay = saved, deque[PassRecord]() if saved is None else saved.records()
         self.converged = self.interrupted = self.stopped = False
         self.schedule, self.best = schedule_for(job.plan, job.budget, self.started), Best()
-        self.limits = job.limits or no_limits(self.k)
+        self.limits = no_limits(self.k)
         self._engine: Engine | None = None  # for the present state; made when it is needed
         self._settling_from = 0  # the record with which the present exact passes began
         if saved is not None:
@@ -62,7 +59,7 @@ class Run:
         job, plan = self.job, self.plan
         if plan.samples is None:
             deadline = job.budget.end_of_run(self.started)
-            task = StartTask(self.k, plan.rule, self.rng, job.given, job.limits, deadline)
+            task = StartTask(self.k, plan.rule, self.rng, job.given, deadline)
             self.state = build_state(self.rows, first_labels(plan.start, self.rows, task), self.k)
             return
         job.listener.pass_begins()
@@ -77,6 +74,16 @@ class Run:
     @property
     def k(self) -> int:
         return self.plan.k
+
+    @property
+    def stop_rule(self) -> Stop:
+        """When the exact passes end."""
+        return self.plan.stop
+
+    @property
+    def engine_plan(self) -> EnginePlan:
+        """Which engine makes the passes."""
+        return self.plan.engine
 
     @property
     def labels(self) -> np.ndarray:
@@ -101,7 +108,7 @@ class Run:
                 if plan.search is not None:
                     self.settle(plan.search.passes_before)
                     self.search(work.comparisons)
-            self.settle(plan.stop.max_iter)
+            self.settle(self.stop_rule.max_iter)
             if plan.polish is not None:
                 self.polish()
         except KeyboardInterrupt:
@@ -161,7 +168,9 @@ class Run:
                 moves = self._take(search.labels())
                 self._record(moves, "merge-split", search.comparisons - before, trials=trials, kept=kept)
                 before = search.comparisons
-                if self._told_to_stop() or search.distortion < self.best.value * (1.0 - _DRIFTED):
+                if self._told_to_stop() or search.distortion + self.rows.inner_distortion < self.best.value * (
+                    1.0 - _DRIFTED
+                ):
                     break
         except KeyboardInterrupt:
             self._take(search.labels())
@@ -180,7 +189,7 @@ class Run:
         if not value < self.best.value:
             return 0
         if invariants.switched_on():
-            invariants.check_state(self.rows, state, self.job.limits)
+            invariants.check_state(self.rows, state)
         self.state, self._engine = state, None
         self.best.value, self.best.labels = value, None
         return moves
@@ -197,33 +206,31 @@ class Run:
                 return
 
     def one_pass(self, rule: Rule, stage: str) -> None:
-        """One pass: each sample once in random order; then, under size limits, exchanges. Leaves a record."""
+        """One pass: each sample once in random order. Leaves a record."""
         if self._replay():
             self.converged = stage == "pass" and (self.records[-1].moves == 0 or self._has_settled())
             return
-        rows, job = self.rows, self.job
+        job = self.job
         job.listener.pass_begins()
         engine = self._engine_for(rule)
         order = engine.draw_order(self.rng)
-        check = invariants.PassCheck(rows, self.state, job.limits, rule, lambda: engine.visiting_order(order))
+        check = self._check(rule, engine, order)
         moves, whole = 0, True
         try:
-            for moved in engine.visit(order):
+            for moved in engine.visit(self._to_visit(order)):
                 moves += moved
                 if job.budget.is_over():
                     whole = False
                     break
             else:
-                renew_sq_composites(self.state)
+                renew_sums(self.rows, self.state)
                 check.after_visit()
-                if job.limits is not None and stage == "pass":
-                    moves += self._exchange(rule, engine, job.limits, moves)
-                    check.after_exchange()
-                    whole = not job.budget.is_over()
+                moves += self._after_visit(rule, engine, order, moves)
+                whole = not job.budget.is_over()
         except KeyboardInterrupt:  # the labels are consistent at any time; the sums perhaps not
-            self.state = build_state(rows, self.state.labels, self.k)
+            self.state = build_state(self.rows, self.state.labels, self.k)
             self.interrupted = self.stopped = True
-        renew_sq_composites(self.state)
+        renew_sums(self.rows, self.state)
         self._record(moves, stage, engine.comparisons, relaxation=rule.p if stage == "annealing" else 1.0)
         if self.interrupted:
             self.converged = False
@@ -233,28 +240,28 @@ class Run:
         if job.checkpoint is not None and whole:
             job.checkpoint.after_pass(self, last=self.stopped)
 
+    def _check(self, rule: Rule, engine: Engine, order: np.ndarray) -> invariants.PassCheck:
+        """The checks of a pass, if they are switched on."""
+        return invariants.PassCheck(self.rows, self.state, rule, lambda: engine.visiting_order(order))
+
+    def _to_visit(self, order: np.ndarray) -> np.ndarray:
+        """What the engine visits of a random order."""
+        return order
+
+    def _after_visit(self, rule: Rule, engine: Engine, order: np.ndarray, moves: int) -> int:
+        """What a pass does after single moves; returns further moves."""
+        return 0
+
     def _engine_for(self, rule: Rule) -> Engine:
         """The engine of the present state, with this rule."""
         if self._engine is None:
-            options = dict(self.plan.engine.options)
-            if self.schedule.list_length is not None:
+            options = dict(self.engine_plan.options)
+            if self.schedule.list_length is not None and "length" in options:
                 options["length"] = self.schedule.list_length
-            self._engine = make_engine(self.plan.engine.name, self.rows, self.state, rule, self.limits, **options)
+            self._engine = make_engine(self.engine_plan.name, self.rows, self.state, rule, self.limits, **options)
         elif self._engine.rule != rule:
             self._engine.use_rule(rule)
         return self._engine
-
-    def _exchange(self, rule: Rule, engine: Engine, limits: Limits, moves: int) -> int:
-        """Exchanges, after ``moves`` samples have moved by themselves; undone if interrupted in the middle."""
-        lists = engine.lists()
-        if lists is not None and moves > _QUIET * self.rows.n_active:
-            return 0
-        before = self.state.labels.copy()
-        try:
-            return exchange_pass(self.rows, self.state, rule, limits, self.job.budget.deadline, lists)
-        except KeyboardInterrupt:  # between the two moves of an exchange the limits do not hold
-            self.state.labels[:] = before
-            raise
 
     # ------------------------------------------------------------------------------------ the last check
     def polish(self) -> None:
@@ -320,17 +327,21 @@ class Run:
         self._saved = None
 
     # ------------------------------------------------------------------------------------ records
-    def _objective(self) -> float:
-        return objective_value(self.plan.rule.objective, self.state)
+    def _objective(self, name: str | None = None) -> float:
+        """The objective of the plan, or the one of this name."""
+        return objective_value(name or self.plan.rule.objective, self.state)
+
+    def _sizes(self) -> np.ndarray:
+        return self.state.sizes
 
     def _passes_left(self) -> int:
-        return self.plan.stop.max_iter - passes_of(self.records)
+        return self.stop_rule.max_iter - passes_of(self.records)
 
     def _has_settled(self) -> bool:
         values = [record.objective for record in self.records[self._settling_from :]]
-        if len(values) <= self.plan.stop.exact_passes:
+        if len(values) <= self.stop_rule.exact_passes:
             return False
-        return has_settled(values, self.plan.stop.tol, self.plan.rule.patience)
+        return has_settled(values, self.stop_rule.tol, self.plan.rule.patience)
 
     def _told_to_stop(self) -> bool:
         self.stopped = self.job.listener.pass_ends(self) or self.job.budget.is_over()
@@ -339,7 +350,7 @@ class Run:
     def _record(
         self, moves: int, stage: str, comparisons: int, relaxation: float = 1.0, trials: int = 0, kept: int = 0
     ) -> None:
-        unit, sizes, objective = self.rows.sq_unit, self.state.sizes, self._objective()
+        unit, sizes, objective = self.rows.sq_unit, self._sizes(), self._objective()
         gain = self.last - objective if stage == "merge-split" else 0.0
         self.last = objective
         self.records.append(
@@ -347,8 +358,8 @@ class Run:
                 index=len(self.records) + 1,
                 stage=stage,
                 objective=objective * unit,
-                distortion=objective_value("distortion", self.state) * unit,
-                pairwise=objective_value("pairwise", self.state) * unit,
+                distortion=self._objective("distortion") * unit,
+                pairwise=self._objective("pairwise") * unit,
                 moves=moves,
                 comparisons=comparisons,
                 relaxation=relaxation,

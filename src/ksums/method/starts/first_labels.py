@@ -12,9 +12,7 @@ from ksums.method.data.centres import Centres, centres_for_rows, centres_of
 from ksums.method.data.rows import Rows, subset
 from ksums.method.nearest.centres import nearest_centres
 from ksums.method.starts.seeding import k_means_plus_plus, two_seeds
-from ksums.method.starts.size_limits import fit_into_limits, place_with_room
 from ksums.method.starts.two_level import two_level_labels
-from ksums.method.state.limits import Limits, check_limits, outside_limits
 from ksums.method.state.state import build_state
 from ksums.planning.plan import StartPlan
 from ksums.rules.kinds import Rule
@@ -27,7 +25,6 @@ class StartTask(NamedTuple):
     rule: Rule
     rng: np.random.Generator
     given: np.ndarray | None = None  # labels (n,) or centres (k, d) of the user
-    limits: Limits | None = None
     deadline: float = np.inf  # by time.perf_counter()
     cluster_sample: Callable[[Rows], tuple[float, np.ndarray]] | None = (
         None  # objective and labels of a fit of some rows
@@ -35,26 +32,23 @@ class StartTask(NamedTuple):
 
 
 def first_labels(start: StartPlan, rows: Rows, task: StartTask) -> np.ndarray:
-    """Labels (n,) with an active row in every cluster, and all sizes within the limits if there are any."""
-    active, k, limits, rng = rows.active, task.k, task.limits, task.rng
+    """Labels (n,) with an active row in every cluster."""
+    active, k, rng = rows.active, task.k, task.rng
     labels = np.zeros(rows.n, np.int32)
     if start.name == "two-level":
-        labels = two_level_labels(rows, k, task.rule, rng, task.deadline)
-        return labels if limits is None else fit_into_limits(rows, labels, k, limits)
+        return two_level_labels(rows, k, task.rule, rng, task.deadline)
     if start.name == "labels":
         assert task.given is not None
         labels[active] = task.given[active]
     elif start.name == "random-labels":
-        labels = _random_labels(rows, k, limits, rng)
+        labels[active] = rng.integers(0, k, len(active))  # Algorithm 1, line 2
     elif start.name == "sample":
         labels[active] = _from_sample(start, rows, task)
     elif start.name == "two-seeds":
         labels = two_seeds(rows.X, rows.sq_norms, rows.weights_of(active), rng)
     else:
-        labels = _nearest_to(_centres(start, rows, task), rows, k, limits)
+        labels[active] = nearest_centres(rows, active, _centres(start, rows, task))
     fill_empty(labels, active, k, rng)
-    if limits is not None:
-        check_limits(labels, rows, k, limits)
     return labels
 
 
@@ -67,32 +61,6 @@ def fill_empty(labels: np.ndarray, active: np.ndarray, k: int, rng: np.random.Ge
         labels[moved] = cluster
         counts[largest] -= 1
         counts[cluster] += 1
-
-
-def _random_labels(rows: Rows, k: int, limits: Limits | None, rng: np.random.Generator) -> np.ndarray:
-    """A random label for each sample (Algorithm 1, line 2); under limits sizes are as equal as they can be."""
-    n, labels = len(rows.active), np.zeros(rows.n, np.int32)
-    if limits is None:
-        labels[rows.active] = rng.integers(0, k, n)
-    elif rows.weights is None:
-        labels[rows.active] = rng.permutation(np.arange(n) % k)
-    else:
-        labels = place_with_room(rows, k, limits, lambda part: rng.random((len(part), k)))
-    return labels
-
-
-def _nearest_to(centres: Centres, rows: Rows, k: int, limits: Limits | None) -> np.ndarray:
-    """The nearest centre for each active row; under limits the nearest that has room."""
-    labels = np.zeros(rows.n, np.int32)
-    labels[rows.active] = nearest_centres(rows, rows.active, centres)
-    if limits is None or not len(outside_limits(labels, rows, k, limits)):
-        return labels
-    vectors, squares = centres
-
-    def costs_of(part: np.ndarray) -> np.ndarray:
-        return squares - 2 * np.asarray(rows.read(part) @ vectors.T, np.float64)
-
-    return place_with_room(rows, k, limits, costs_of)
 
 
 def _centres(start: StartPlan, rows: Rows, task: StartTask) -> Centres:

@@ -21,16 +21,6 @@ def no_limits(k: int) -> Limits:
     return Limits(np.zeros(k), np.full(k, np.inf))
 
 
-def limits_for(size_min: float | None, size_max: float | None, rows: Rows, k: int) -> Limits | None:
-    """Limits as arrays, whole numbers where sizes are; None where there are none."""
-    if size_min is None and size_max is None:
-        return None
-    low, high = 0.0 if size_min is None else size_min, np.inf if size_max is None else size_max
-    if rows.weights is None:
-        low, high = np.ceil(low), np.floor(high)
-    return Limits(np.full(k, float(low)), np.full(k, float(high)))
-
-
 def outside_limits(labels: np.ndarray, rows: Rows, k: int, limits: Limits) -> np.ndarray:
     """Clusters that are smaller or larger than they may be."""
     sizes = np.bincount(labels[rows.active], rows.weights_of(rows.active), minlength=k)

@@ -41,10 +41,22 @@ def build_state(rows: Rows, labels: np.ndarray, k: int) -> ClusterState:
     own, weights = labels[rows.active], rows.weights_of(rows.active)
     counts = np.bincount(own, minlength=k)
     sizes = np.bincount(own, weights, minlength=k)
-    norm_sums = np.bincount(own, weights * rows.sq_norms[rows.active], minlength=k)
-    state = ClusterState(labels, composites, sizes, counts, norm_sums, np.empty(k))
+    state = ClusterState(labels, composites, sizes, counts, _norm_sums(rows, labels, k), np.empty(k))
     renew_sq_composites(state)
     return state
+
+
+def _norm_sums(rows: Rows, labels: np.ndarray, k: int) -> np.ndarray:
+    own = labels[rows.active]
+    norm_sums = np.bincount(own, rows.weights_of(rows.active) * rows.sq_norms[rows.active], minlength=k)
+    return norm_sums if rows.inner is None else norm_sums + np.bincount(own, rows.inner[rows.active], minlength=k)
+
+
+def renew_sums(rows: Rows, state: ClusterState) -> None:
+    """What a pass lets drift: D_r·D_r, and Q_r where rows stand for several."""
+    renew_sq_composites(state)
+    if rows.inner is not None:
+        state.norm_sums[:] = _norm_sums(rows, state.labels, len(state.sizes))
 
 
 def empty_composites(k: int, d: int, is_sparse: bool) -> np.ndarray:

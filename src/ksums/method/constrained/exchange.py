@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ksums.compute.arrays import as_dense
+from ksums.method.constrained.cycles import profit_of
 from ksums.method.data.rows import Rows
 from ksums.method.data.sums import members_by_cluster
-from ksums.method.state.limits import Limits
+from ksums.method.state.constraints import Constraints, limits_of
 from ksums.method.state.state import ClusterState, reallocate
 from ksums.rules.kinds import Rule
 from ksums.rules.plain import gain_factors, plain_form
@@ -36,7 +37,7 @@ def exchange_pass(
     rows: Rows,
     state: ClusterState,
     rule: Rule,
-    limits: Limits,
+    constraints: Constraints,
     deadline: float = np.inf,
     lists: np.ndarray | None = None,
 ) -> int:
@@ -44,10 +45,12 @@ def exchange_pass(
 
     With ``lists`` (k, L) samples look only at the clusters in the list of their own, which is among them.
     """
+    limits = limits_of(constraints, len(state.sizes))
     lightest = 1.0 if rows.weights is None else float(rows.weights[rows.active].min())
-    if (state.sizes + lightest <= limits.high).all() and (state.sizes - lightest >= limits.low).all():
-        return 0  # every sample is free to move
-    wishes = _wishes(rows, state, rule, lists, deadline)
+    free = constraints.conflicts is None
+    if free and (state.sizes + lightest <= limits.high).all() and (state.sizes - lightest >= limits.low).all():
+        return 0  # every sample that may move is free to
+    wishes = _wishes(rows, state, rule, constraints, lists, deadline)
     weights = rows.weights_of(wishes.eager)
     moved = 0
     for i, weight, dst, gain, j, partner_gain in zip(
@@ -56,20 +59,24 @@ def exchange_pass(
         if time.perf_counter() > deadline:
             break
         src = state.labels[i]
-        if state.sizes[dst] + weight <= limits.high[dst] and state.sizes[src] - weight >= limits.low[src]:
+        fits = state.sizes[dst] + weight <= limits.high[dst] and state.sizes[src] - weight >= limits.low[src]
+        if fits and constraints.allows(state.labels, int(i), int(dst)):
             continue  # free to move by itself, in the next pass
         if j >= 0 and state.labels[j] == dst and state.labels[i] != dst and gain + partner_gain > 0:
-            moved += 2 * _exchange(rows, state, rule, limits, int(i), int(j))
+            moved += 2 * _exchange(rows, state, rule, constraints, int(i), int(j))
     return moved
 
 
-def _wishes(rows: Rows, state: ClusterState, rule: Rule, lists: np.ndarray | None, deadline: float) -> Wishes:
+def _wishes(
+    rows: Rows, state: ClusterState, rule: Rule, constraints: Constraints, lists: np.ndarray | None, deadline: float
+) -> Wishes:
     """After the deadline no more are looked for."""
     k = len(state.sizes)
-    members = members_by_cluster(rows.active, state.labels[rows.active], k)
+    movable = constraints.movable(rows.active)
+    members = members_by_cluster(movable, state.labels[movable], k)
     target, gain = np.zeros(rows.n, np.int64), np.full(rows.n, -np.inf)
     if lists is None:
-        looks = ((ids, np.arange(k)) for ids in rows.blocks_of(rows.active, k))
+        looks = ((ids, np.arange(k)) for ids in rows.blocks_of(movable, k))
     else:
         looks = (
             (ids, clusters)
@@ -114,27 +121,25 @@ def _gains(rows: Rows, state: ClusterState, rule: Rule, ids: np.ndarray, cluster
     return gains
 
 
-def _exchange(rows: Rows, state: ClusterState, rule: Rule, limits: Limits, i: int, j: int) -> bool:
+def _exchange(rows: Rows, state: ClusterState, rule: Rule, constraints: Constraints, i: int, j: int) -> bool:
     """Let i and j swap clusters, and swap back if that does not pay."""
     x, y = as_dense(rows.read(np.array([i, j]), np.float64))
     v, w = rows.weights_of(np.array([i, j])).tolist()
     src, dst = int(state.labels[i]), int(state.labels[j])
+    if not (
+        constraints.allows(state.labels, i, dst, without=j) and constraints.allows(state.labels, j, src, without=i)
+    ):
+        return False
+    limits = limits_of(constraints, len(state.sizes))
     for cluster, change in ((src, w - v), (dst, v - w)):
         if not limits.low[cluster] <= state.sizes[cluster] + change <= limits.high[cluster]:
             return False
-    profit = _profit(rule, x, v, state, src, dst)
+    profit = profit_of(rule, x, v, state, src, dst)
     reallocate(state, i, x, v, src, dst)
-    profit += _profit(rule, y, w, state, dst, src)
+    profit += profit_of(rule, y, w, state, dst, src)
     reallocate(state, j, y, w, dst, src)
     if profit > 0:
         return True
     reallocate(state, j, y, w, src, dst)
     reallocate(state, i, x, v, dst, src)
     return False
-
-
-def _profit(rule: Rule, x: np.ndarray, weight: float, state: ClusterState, src: int, dst: int) -> float:
-    """What moving x is worth, less what may be rounding."""
-    form, joined = plain_form(rule), state.of_clusters(slice(dst, dst + 1))
-    profit = form.stay_cost(rule, x, weight, state, src) - float(form.join_costs(rule, x, weight, joined)[0])
-    return float(gain_factors(rule, np.float64(weight)) * (profit - form.rounding_margin(x, state, src)))

@@ -1,0 +1,1 @@
+"""Constraints that hold: exact assignments under size limits, exchanges and cycles, links, fixed clusters."""
