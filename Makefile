@@ -57,6 +57,7 @@ bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python benchmarks/choose_k.py
 	$(BIN)/python benchmarks/rules.py
 	$(BIN)/python benchmarks/limits.py
+	$(BIN)/python benchmarks/links.py
 	$(BIN)/python benchmarks/bisecting.py
 	$(BIN)/python benchmarks/sequential.py
 	$(BIN)/python benchmarks/busy.py

@@ -13,7 +13,7 @@ from pathlib import Path
 from readme_common import common_cases, common_headline
 from readme_gpu import beside_the_cpu, card_headline, race, repeated
 from readme_large_k import growth, large_k, recall
-from readme_methods import bisecting, choosing, limits, rules, sequential
+from readme_methods import bisecting, choosing, limits, links, rules, sequential
 from readme_parts import HERE
 from readme_quality import cases, headline, hgmeans, levels, optima
 from readme_reproduction import reproduction
@@ -43,6 +43,7 @@ PAGES: dict[Path, list[Part]] = {
         titled("Busy machines", busy),
         titled("The rules of the paper", rules),
         titled("Size limits", limits),
+        titled("Links", links),
         titled("Splitting", bisecting),
         titled("One pass", sequential),
         titled("How many clusters", choosing),

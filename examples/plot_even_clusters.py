@@ -3,8 +3,8 @@ Clusters with size limits
 =========================
 
 ``size_min`` and ``size_max`` are hard limits on the size of each cluster. Use them for districts, for batches of work,
-or for index cells that answer equally fast. If a limit prevents a sample from moving, it may swap clusters with
-another one. At the end, no single move and no swap that was tried improves the result.
+or for index cells that answer equally fast. Rows are assigned to centres at the least cost within the limits; then
+single rows move, and rows that cannot move alone change places, as long as the result improves.
 """
 
 import matplotlib.pyplot as plt

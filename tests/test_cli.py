@@ -208,6 +208,127 @@ def test_size_limits_and_several_starts(folder):
     assert 70 <= json.loads(output)["smallest"] <= json.loads(output)["largest"] <= 80
 
 
+@pytest.fixture
+def customers(tmp_path, rng):
+    """A table with groups and known labels, both with gaps, as text and as parquet."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    X = rng.normal(size=(90, 2))
+    households = [f"h{i // 3}" if i < 45 else "" for i in range(90)]
+    tiers = [("silver", "gold, old", "new")[i // 3 % 3] if i % 3 == 0 else "" for i in range(90)]
+    lines = [f'{a!r},{h},{b!r},"{t}"' for (a, b), h, t in zip(X.tolist(), households, tiers, strict=True)]
+    (tmp_path / "customers.csv").write_text("\n".join(["age,household,income,tier", *lines]) + "\n")
+    texts = {"household": [h or None for h in households], "tier": pa.array(tiers).dictionary_encode()}
+    parquet.write_table(pa.table({"age": X[:, 0], "income": X[:, 1], **texts}), tmp_path / "customers.parquet")
+    plain = "".join(f"{a!r};{b!r}\n" for a, b in X.tolist())
+    (tmp_path / "plain.csv").write_text(plain)
+    np.save(tmp_path / "rows.npy", X)
+    return tmp_path
+
+
+CONSTRAINED = ["--link-column", "household", "--label-column", "tier", "--balanced"]
+"""All options of ``fit`` for constraints on rows."""
+
+
+def test_links_known_labels_and_equal_sizes(customers):
+    command = ["fit", "customers.csv", "-k", 4, *CONSTRAINED, "--labels", "l.npy", "--model", "m"]
+    code, output, errors = run_ksums(customers, *command)
+    assert code == 0, errors
+    assert errors.startswith("Fitting 4 clusters to 90 rows of 2 columns (age, income)\n")
+    assert "\nclusters 0 … 2 are: gold, old, new, silver\n" in output
+    labels = np.load(customers / "l.npy")
+    for first in range(0, 45, 3):
+        assert len(set(labels[first : first + 3])) == 1
+    np.testing.assert_array_equal(labels[::3], np.tile([2, 0, 1], 10))
+    assert sorted(np.bincount(labels)) == [22, 22, 23, 23]
+    assert run_ksums(customers, "predict", "m", "customers.csv", "--labels", "p.npy")[0::2] == (0, "")
+    text = (customers / "customers.csv").read_text()
+    code, output, errors = run_ksums(customers, *command[:1], "-", *command[2:], "--json", stdin=text)
+    assert (code, errors) == (0, "")
+    assert json.loads(output)["label_values"] == ["gold, old", "new", "silver"]
+    np.testing.assert_array_equal(np.load(customers / "l.npy"), labels)
+    code, output, errors = run_ksums(customers, *command[:1], "customers.parquet", *command[2:])
+    assert code == 0, errors
+    assert "\nclusters 0 … 2 are: gold, old, new, silver\n" in output
+    np.testing.assert_array_equal(np.load(customers / "l.npy"), labels)
+
+
+def test_known_labels_that_are_numbers_are_sorted_as_numbers(folder):
+    rows = [(0, 10, 1), (0, "", 1), (5, 9, 2), (5, "NA", 2), (9, 100, 3), (9, "", 3)]
+    (folder / "n.csv").write_text("x;known;w\n" + "".join(f"{x},5;{known};{w}\n" for x, known, w in rows))
+    command = ["fit", "n.csv", "-k", 3, "--label-column", 1, "--weights", "w", "--labels", "l.csv"]
+    code, output, errors = run_ksums(folder, *command)
+    assert code == 0, errors
+    assert "6 rows of 1 column, 3 clusters of weight 2 to 6" in output
+    assert "clusters 0 … 2 are: 9, 10, 100" in output
+    assert (folder / "l.csv").read_text().split() == ["label", "1", "1", "0", "0", "2", "2"]
+    (folder / "one.csv").write_text("x,known\n1,a\n2,\n8,\n9,\n")
+    code, output, _ = run_ksums(folder, "fit", "one.csv", "-k", 2, "--label-column", "known")
+    assert code == 0
+    assert "cluster 0 is: a\n" in output
+    (folder / "none.csv").write_text("x,known\n1,\n2,\n8,\n9,\n")
+    code, output, _ = run_ksums(folder, "fit", "none.csv", "-k", 2, "--label-column", "known", "--json")
+    assert (code, json.loads(output)["label_values"]) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("data", "arguments", "message"),
+    [
+        ("customers.csv", ["--balanced", "--size-min", 2], "--balanced and --size-min exclude each other"),
+        ("customers.csv", ["--balanced", "--size-max", 50], "--balanced and --size-max exclude each other"),
+        (
+            "customers.csv",
+            ["--label-column", "tier", "--columns", "age", "-k", 2],
+            "--label-column: the column has 3 different values, too many for 2 clusters; use -k 3 or more",
+        ),
+        (
+            "both.csv",
+            ["--label-column", "a", "--link-column", "g"],
+            "contradict each other: rows of the group 'u' have the labels 'x' and 'y'; correct one of them",
+        ),
+        ("customers.csv", ["--link-column", "house"], "customers.csv has no column 'house'; its columns are age,"),
+        ("customers.csv", ["--link-column", "tier,age"], "--link-column: expected one column; got tier,age"),
+        ("customers.csv", ["--label-column", ""], "--label-column: expected one column; got nothing"),
+        ("customers.csv", ["--link-column", "tier", "--label-column", "tier"], "'tier' of customers.csv is requested"),
+        ("customers.csv", ["--label-column", "age", "--columns", "age"], "'age' of customers.csv is requested twice"),
+        ("customers.parquet", ["--label-column", "age", "--columns", "age"], "'age' of customers.parquet is requested"),
+        ("customers.csv", [*CONSTRAINED, "--weights", 0], "--weights: with --link-column or --label-column, give the"),
+        (
+            "customers.csv",
+            ["--link-column", "household"],
+            "column 'tier': 'silver' is not a number; choose",
+        ),
+        ("customers.parquet", ["--link-column", "household"], "columns must be numeric; tier (dictionary"),
+        ("plain.csv", ["--link-column", "0"], "plain.csv has no column names, so there is no column 0"),
+        ("rows.npy", ["--link-column", "0"], "rows.npy: the column 0 requires a table with column names"),
+        ("only.csv", ["--link-column", "a", "--label-column", "b"], "only.csv has no columns of numbers"),
+        ("lists.parquet", ["--link-column", "v"], "column 'v' (list<element: double>) cannot be read as text"),
+        ("customers.*", ["--link-column", "household"], "--link-column is not offered for several files"),
+        ("customers.csv", ["--label-column", "tier", "--max-memory", "1GB"], "--label-column is not offered for"),
+        ("customers.csv", ["--balanced", "--dask", "tcp://a:1"], "nor with --max-memory or --dask"),
+        ("customers.csv", ["--balanced", "--device", "cuda"], "--balanced is not offered with --device cuda; leave"),
+        (
+            "customers.csv",
+            ["--link-column", "household", "--method", "k-means"],
+            "--link-column is not an option of --method k-means; use --method ksums",
+        ),
+        ("customers.csv", ["--balanced", "--method", "bisecting k-sums-Im"], "--balanced is not an option of --method"),
+    ],
+)
+def test_bad_use_of_constraints_writes_nothing(customers, data, arguments, message):
+    import pyarrow
+    from pyarrow import parquet
+
+    (customers / "only.csv").write_text("a,b\nx,1\ny,2\n")
+    (customers / "both.csv").write_text("a,g,b\nx,u,1\ny,v,2\n,u,3\ny,u,4\n")
+    parquet.write_table(pyarrow.table({"a": [1.0, 2.0], "v": [[1.0], [2.0]]}), customers / "lists.parquet")
+    before = sorted(customers.iterdir())
+    code, output, errors = run_ksums(customers, "fit", data, "-k", 4, *arguments, "--labels", "l.npy")
+    assert (code, output) == (2, "")
+    assert message in errors
+    assert len(errors.splitlines()) == 1
+    assert sorted(customers.iterdir()) == before
+
+
 def test_a_model_with_scaled_columns_keeps_the_scaling(folder, blobs):
     blobs[:, 0] *= 1e4
     np.savetxt(folder / "wide.csv", blobs, delimiter=",", header="a,b,c,d,e,f", comments="", fmt="%.17g")

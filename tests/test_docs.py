@@ -55,6 +55,9 @@ def folder(tmp_path):
     survey = np.column_stack([rng.integers(18, 90, 200), rng.integers(1, 9, 200) * 10_000, rng.random(200)])
     for name in ("survey.csv", "more.csv", "rows.csv"):
         np.savetxt(tmp_path / name, survey, delimiter=",", header="age,income,score", comments="", fmt="%g")
+    tiers = {0: "gold", 4: "new"}
+    lines = [f"{age:g},{income:g},{i // 2},{tiers.get(i % 10, '')}" for i, (age, income, _) in enumerate(survey)]
+    (tmp_path / "customers.csv").write_text("\n".join(["age,income,household,tier", *lines]))
     vectors = rng.normal(size=(400, 8)).astype(np.float32)
     for name in ("vectors.npy", "glove.npy"):
         np.save(tmp_path / name, vectors)

@@ -241,6 +241,18 @@ def test_progress_is_plain_lines_without_a_terminal(X, capsys):
     assert re.fullmatch(r"KSums: pass 1, objective [\d.]+, \d+ moves, [\d.]+ s", lines[0])
 
 
+def test_progress_tells_what_is_done_under_constraints(X, capsys):
+    model = KSums(5, size_max="balanced", verbose=2, random_state=0).fit(X)
+    _, *lines = capsys.readouterr().err.splitlines()
+    expected = {
+        "assign": r"KSums: assigned under constraints, objective [\d.]+, \d+ moves, [\d.]+ s",
+        "trial": r"KSums: trial under constraints, objective [\d.]+, (kept|undone), [\d.]+ s",
+    }
+    found = [(record.stage, line) for record, line in zip(model.history_, lines, strict=True)]
+    assert expected.keys() <= {stage for stage, _ in found}
+    assert all(re.fullmatch(expected[stage], line) for stage, line in found if stage in expected)
+
+
 def test_progress_is_a_bar_on_a_terminal(X, capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     KSums(5, rule="hartigan", verbose=1, n_init=2, max_iter=3, tol=0, random_state=0).fit(X)

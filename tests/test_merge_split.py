@@ -10,16 +10,15 @@ from scipy import sparse
 from ksums import Annealed, KSums
 from ksums.method.data.rows import prepare
 from ksums.method.search.merge_split import MergeSplit
-from ksums.method.state.limits import Limits, no_limits
 from ksums.method.state.state import build_state
 from ksums.planning.effort import EFFORT_NAMES, rounds_for
 from ksums.planning.shape import Shape
 from ksums.rules.objectives import objective_value
 
 
-def make_search(X, labels, k, weights=None, limits=None, seed=0):
+def make_search(X, labels, k, weights=None, seed=0):
     rows = prepare(X, "l2", weights)
-    return MergeSplit(rows, build_state(rows, labels, k), limits or no_limits(k), np.random.default_rng(seed)), rows
+    return MergeSplit(rows, build_state(rows, labels, k), np.random.default_rng(seed)), rows
 
 
 def search_records(model):
@@ -139,12 +138,6 @@ def test_weighted_sizes_stay_within_the_limits(rng):
     model = KSums(25, random_state=0, **options).fit(grid, sample_weight=weights)
     assert options["size_min"] - 1e-9 <= model.sizes_.min() <= model.sizes_.max() <= options["size_max"] + 1e-9
     assert sum(record.kept for record in search_records(model)) > 0
-
-
-def test_every_trial_is_rejected_if_limits_leave_no_room(grid):
-    search, _ = make_search(grid, np.repeat(np.arange(25), 40), 25, limits=Limits(np.full(25, 40.0), np.full(25, 40.0)))
-    _, kept = search.run(200_000, 200_000, 10.0, np.inf)
-    assert kept == 0
 
 
 def test_rows_without_weight_are_left_out(grid):

@@ -38,6 +38,22 @@ def test_objective_draws_all_records(blobs, model, ax, by):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(lines)
 
 
+@pytest.mark.parametrize("by", ["pass", "seconds"])
+def test_objective_marks_constraints_and_trials(rng, ax, by):
+    X = rng.standard_normal((300, 4)) ** 3
+    limited, free = KSums(8, size_max="balanced", random_state=0).fit(X), KSums(8, random_state=0).fit(X)
+    plots.objective({"limited": limited, "free": free}, by=by, ax=ax)
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(lines)
+    x = lines["limited"].get_xdata()
+    stages = [record.stage for record in limited.history_]
+    assert set(lines["limited: constraints begin"].get_xdata()) == {x[stages.index("assign")]}
+    kept = [i for i, record in enumerate(limited.history_) if record.stage == "trial" and record.kept]
+    assert 0 < len(kept) < stages.count("trial")
+    np.testing.assert_array_equal(lines["limited: trial that was kept"].get_xdata(), np.take(x, kept))
+    assert "free: constraints begin" not in lines
+
+
 def test_sizes_shows_the_mean(model, ax):
     plots.sizes(model, ax=ax)
     assert ax.get_xlim() == (0, 5)

@@ -215,6 +215,135 @@ def test_a_page_without_a_plan(blobs):
     assert "<dt>converged</dt>" not in page.html
 
 
+def nearest(model, X):
+    return np.linalg.norm(X[:, None] - model.cluster_centers_, axis=2).argmin(axis=1)
+
+
+def entry(page):
+    """What the page says about constraints."""
+    return html.unescape(re.search(r"<dt>constraints</dt><dd>(.*?)</dd>", page.html).group(1))
+
+
+def columns_of(page):
+    return re.findall(r'<th scope="col"><button type="button">(.*?)</button>', page.html)
+
+
+def test_limits_and_displaced_rows_are_on_the_page(tmp_path, blobs):
+    model = KSums(4, size_min=20, size_max=[50, 80, 90.5, np.inf], random_state=0).fit(blobs)
+    model.save(tmp_path / "model")
+    expected = np.bincount(model.labels_[nearest(model, blobs) != model.labels_], minlength=4)
+    assert expected.sum() > 0
+    for each in (model, load(tmp_path / "model")):
+        page = show_report(each, blobs)
+        found = page.description.constraints
+        assert found.low.tolist() == [20] * 4
+        assert found.high.tolist() == [50, 80, 90, np.inf]  # sizes are whole numbers
+        assert found.rows.tolist() == model.sizes_.tolist()
+        assert found.displaced.tolist() == expected.tolist()
+        assert entry(page) == (
+            "Clusters have different limits on their sizes, which the table lists. "
+            f"{expected.sum()} of 300 rows ({expected.sum() / 300:.1%}) are displaced: another cluster's centre is "
+            "nearer."
+        )
+        assert columns_of(page)[:4] == ["cluster", "size", "limits", "displaced"]
+        rows = re.findall(r"<tr data-cluster.*?</tr>", page.html)
+        assert all(row.count("<td") == len(columns_of(page)) for row in rows)
+        for row, words in zip(rows, ("20 to 50", "20 to 80", "20 to 90", "at least 20"), strict=True):
+            assert f">{words}</td>" in row
+        for row, count, size in zip(rows, expected, model.sizes_, strict=True):
+            assert f'data-value="{count}">{count} ({count / size:.1%})</td>' in row
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "words"),
+    [
+        ({"size_max": "balanced"}, {}, "The size of each cluster must be exactly 75."),
+        ({"size_min": 50, "size_max": 100}, {}, "The size of each cluster must be 50 to 100."),
+        ({"size_min": [70] * 4}, {}, "The size of each cluster must be at least 70."),
+        ({"size_min": 0}, {}, "The limits allow any size."),
+        ({"size_max": 80.5}, {}, "The size of each cluster must be at most 80."),
+        ({"size_max": 80.5}, {"sample_weight": [1.0, 0.5] * 150}, "The size of each cluster must be at most 80.5."),
+        (
+            {"size_max": "balanced"},
+            {"sample_weight": [0.5, 1.5] * 150},
+            "Sizes must be as close to their mean as the heaviest row allows.",
+        ),
+        (
+            {"size_max": 120},
+            {"cannot_link": [[0, 1]], "fixed_labels": [-1] * 299 + [2]},
+            "The size of each cluster must be at most 120. Some pairs of rows must not share a cluster. Some rows must "
+            "stay in given clusters.",
+        ),
+        ({"objective": "pairwise"}, {"must_link": [[0, 100]]}, "Some rows must share a cluster."),
+        ({"fixed_centers": [[0.0] * 6]}, {}, "The centre of cluster 0 was given and does not move."),
+        ({"fixed_centers": np.eye(6)[:3]}, {}, "The centres of clusters 0 to 2 were given and do not move."),
+    ],
+)
+def test_constraints_in_words(blobs, parameters, arguments, words):
+    model = KSums(4, random_state=0, **parameters).fit(blobs, **arguments)
+    page = show_report(model, blobs)
+    displaced = np.count_nonzero(nearest(model, blobs) != model.labels_)
+    assert page.description.constraints.displaced.sum() == displaced
+    assert entry(page).startswith(f"{words} {displaced or 'No'} ")
+    assert columns_of(page)[:3] == ["cluster", "size", "displaced"]
+
+
+def test_the_pairwise_objective_displaces_rows_by_itself(blobs):
+    page = show_report(KSums(4, objective="pairwise", size_max="balanced", random_state=0).fit(blobs), blobs)
+    assert entry(page).endswith("The objective E_s displaces rows without constraints, too.")
+
+
+def test_a_page_without_constraints(blobs, model):
+    page = show_report(model, blobs)
+    assert page.description.constraints is None
+    assert "constraints" not in page.html
+    assert columns_of(page)[:3] == ["cluster", "size", "spread"]
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_distances_to_given_centres(tmp_path, blobs, metric):
+    given = blobs[[0, 100]] + 1
+    model = KSums(5, metric=metric, fixed_centers=given, random_state=0).fit(blobs)
+    model.save(tmp_path / "model")
+    rows = blobs if metric == "l2" else blobs / np.linalg.norm(blobs, axis=1, keepdims=True)
+    centre = given[1] if metric == "l2" else given[1] / np.linalg.norm(given[1])
+    own = np.linalg.norm(rows[model.labels_ == 1] - centre, axis=1)
+    for each in (model, load(tmp_path / "model")):
+        found = describe(each, blobs)
+        assert found.clusters[1].spread == pytest.approx(np.sqrt(np.mean(own**2)))
+        if metric == "l2":
+            np.testing.assert_allclose(found.means[1], blobs[model.labels_ == 1].mean(axis=0))
+    with pytest.raises(ValueError, match="these are not the rows that the model was fitted to"):
+        describe(model, blobs[::-1])
+
+
+def test_constraints_of_models_with_names_and_with_scaling(blobs):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(blobs * [1, 10, 100, 1, 1, 1], columns=list("abcdef"))
+    model = KSums(4, size_max="balanced", random_state=0)
+    for each in (model, make_pipeline(StandardScaler(), model)):
+        displaced = describe(each.fit(frame), frame).constraints.displaced
+        assert displaced.sum() == np.count_nonzero(each.predict(frame) != model.labels_) > 0
+
+
+def test_limits_in_files_of_older_versions(blobs):
+    model = KSums(4, size_max="balanced", random_state=0).fit(blobs)
+    expected = entry(show_report(model, blobs))
+    del model.plan_
+    assert entry(show_report(model, blobs)) == expected
+
+
+def test_the_curve_marks_where_constraints_begin(blobs, model):
+    limited = KSums(4, size_max="balanced", random_state=0).fit(blobs)
+    first = [record.stage for record in limited.history_].index("assign")
+    text = show_report(limited, blobs).html
+    points = re.search(r'<polyline class="line" points="(.*?)"', text).group(1).split()
+    x = points[first].split(",")[0]
+    assert f'<line class="mark" x1="{x}" y1="6" x2="{x}"' in text
+    assert f"the constraints begin at step {first + 1}" in text
+    assert '<line class="mark"' not in show_report(model, blobs).html
+
+
 def test_large_data_is_sampled_and_the_page_says_so(tmp_path, rng):
     X = rng.random((9_000, 3)).astype(np.float32)
     found = write_report(tmp_path / "a.html", KSums(600, max_iter=2, random_state=0).fit(X), X)

@@ -88,6 +88,41 @@ def test_feature_names_and_initial_centres_are_saved(tmp_path, blobs):
     np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
 
 
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        {"size_max": "balanced"},
+        {"size_min": [10, 20, 30, 40, 50], "size_max": 100},
+        {"size_min": np.float64(20.0), "size_max": (60, 60, 60.5, 90, np.inf)},
+        {"fixed_centers": np.eye(6)[:2] * 10},
+        {"fixed_centers": sparse.csr_array(np.eye(6)[:2]), "metric": "cosine", "size_max": 80},
+        {"fixed_centers": [[1] * 6]},
+    ],
+    ids=lambda constraints: "-".join(constraints),
+)
+def test_constraints_are_saved(tmp_path, blobs, constraints):
+    model = KSums(5, random_state=0, **constraints).fit(blobs)
+    model.save(tmp_path / "model")
+    loaded = ksums.load(tmp_path / "model")
+    for name, value in constraints.items():
+        given = value.toarray() if sparse.issparse(value) else value
+        np.testing.assert_array_equal(getattr(loaded, name), given)
+    for name in ("labels_", "cluster_centers_", "sizes_", "distortion_", "objective_", "history_", "plan_"):
+        assert same(getattr(loaded, name), getattr(model, name)), name
+    assert loaded.plan_.constrained.kinds == model.plan_.constrained.kinds
+    np.testing.assert_array_equal(loaded.predict(blobs), model.predict(blobs))
+    np.testing.assert_array_equal(loaded.fit(blobs).labels_, model.labels_)
+
+
+def test_links_and_fixed_rows_leave_their_kinds(tmp_path, blobs):
+    model = KSums(5, random_state=0).fit(blobs, cannot_link=[[0, 1]], fixed_labels=[-1] * 299 + [2])
+    model.save(tmp_path / "model")
+    loaded = ksums.load(tmp_path / "model")
+    assert loaded.plan_ == model.plan_
+    assert len(loaded.plan_.constrained.kinds) == 2
+    assert same(loaded.labels_, model.labels_)
+
+
 def test_callbacks_are_not_saved(tmp_path, blobs):
     model = KSums(5, callbacks=[lambda record: None], random_state=0).fit(blobs)
     model.save(tmp_path / "a")
@@ -151,7 +186,14 @@ def test_the_fingerprint_identifies_the_data(blobs):
     """It does not depend on the clustering, and works for data with mean 0."""
     blobs -= blobs.mean(axis=0)
     one = files.fingerprint(KSums(5, random_state=0).fit(blobs))
-    for model in (KSums(3, random_state=1), BisectingKSums(9), SequentialKSums(4), KSums(5, objective="pairwise")):
+    given = KSums(4, fixed_centers=blobs[:2] + 1, random_state=0)
+    for model in (
+        KSums(3, random_state=1),
+        BisectingKSums(9),
+        SequentialKSums(4),
+        KSums(5, objective="pairwise"),
+        given,
+    ):
         assert files.fingerprint(model.fit(blobs)) == pytest.approx(one, abs=1e-9)
     assert one["spread"] == pytest.approx(np.sqrt(np.square(blobs).sum(axis=1).mean()))
     for other in (blobs + 1, blobs * 1.001, blobs[:-1]):

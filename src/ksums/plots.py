@@ -59,9 +59,15 @@ def objective(models: Any, by: str = "pass", measure: str = "objective", ax: Axe
         y = [getattr(record, measure) for record in records]
         (line,) = ax.plot(x, y, linestyle=_LINE_STYLES[at % len(_LINE_STYLES)], label=name)
         searches = [i for i, record in enumerate(records) if record.stage == "merge-split"]
-        if searches:
-            label = f"{name}: merge–split search"
-            ax.plot(np.take(x, searches), np.take(y, searches), "o", mfc="none", color=line.get_color(), label=label)
+        trials = [i for i, record in enumerate(records) if record.stage == "trial" and record.kept]
+        for marked, marker, what in ((searches, "o", "merge–split search"), (trials, "s", "trial that was kept")):
+            if marked:
+                at_x, at_y, label = np.take(x, marked), np.take(y, marked), f"{name}: {what}"
+                ax.plot(at_x, at_y, marker, mfc="none", color=line.get_color(), label=label)
+        begin = next((value for value, record in zip(x, records, strict=True) if record.stage == "assign"), None)
+        if begin is not None:  # the objective jumps up here, because it ignored the constraints before
+            label = f"{name}: constraints begin"
+            ax.axvline(begin, color=line.get_color(), linewidth=0.8, linestyle=":", label=label)
     ax.set(xlabel="pass or search step" if by == "pass" else "seconds", ylabel=measure)
     ax.grid(alpha=0.3)
     if len(ax.get_lines()) > 1:

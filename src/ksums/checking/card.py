@@ -18,6 +18,7 @@ _OFFERED: dict[str, tuple[Any, ...]] = {
     "polish": (None,),
     "size_min": (None,),
     "size_max": (None,),
+    "fixed_centers": (None,),
     "max_memory": (None,),
     "checkpoint": (None,),
 }
@@ -38,7 +39,7 @@ def check_offered(estimator: Any) -> None:
     """Refuse parameters that a card does not know."""
     parameters = estimator.get_params(deep=False)
     for name, offered in _OFFERED.items():
-        if parameters[name] not in offered:
+        if not any(parameters[name] is value or _is_equal(parameters[name], value) for value in offered):
             _refuse(estimator, f"{name}={parameters[name]!r}", f"leave {name}={offered[0]!r}")
     init, rule = parameters["init"], parameters["rule"]
     if isinstance(init, str) and init not in _INIT_NAMES:
@@ -122,6 +123,11 @@ def check_values(estimator: Any, X: Any, largest: float, *, all_active: bool) ->
         f"{name}: X holds values up to {largest:.3g} around their mean; {X.dtype} is accepted up to {allowed:g}: "
         "divide X by a constant."
     )
+
+
+def _is_equal(given: Any, offered: Any) -> bool:
+    """Whether a parameter is this word; arrays are none."""
+    return isinstance(given, str) and given == offered
 
 
 def _refuse(estimator: Any, what: str, way_out: str) -> None:

@@ -61,6 +61,11 @@ def check_constraints(
     loads = np.bincount(unit_of, sizes, minlength=count)
     fixed = None if labels is None else _fixed_units(name, labels, unit_of, count)
     conflicts = None if pairs is None else _conflicts(name, pairs, unit_of, count, fixed)
+    if units is not None and estimator.metric == "cosine" and getattr(estimator, "rule", None) == "paper":
+        raise ValueError(
+            f"{name}: must_link is not offered for rule='paper' with metric='cosine', which compares single "
+            "directions; leave rule='auto'."
+        )
     if high is not None and units is not None:
         _check_units_fit(name, unit_of, loads, high)
     if fixed is not None:
@@ -414,6 +419,19 @@ def _check_active(
 
 def _named(rows: np.ndarray, count: int) -> str:
     return ", ".join(map(str, rows[: max(_NAMED, len(rows))].tolist())) + (", …" if count > len(rows) else "")
+
+
+def refuse_constraints(estimator: Any, given: dict[str, Any]) -> None:
+    """Refuse arguments of ``fit`` that only ``KSums`` knows, and those that nobody does."""
+    if not given:
+        return
+    name, known = type(estimator).__name__, [argument for argument in given if argument in Links._fields]
+    if known:
+        raise TypeError(
+            f"{name}.fit does not know {', '.join(known)}: rows are linked and fixed by KSums, where all clusters are "
+            "there from the start. Use KSums with the same n_clusters."
+        )
+    raise TypeError(f"{name}.fit got unexpected arguments: {', '.join(given)}.")
 
 
 def refuse_links(estimator: Any, links: Links, where: str) -> None:

@@ -23,8 +23,8 @@ def bytes_of(size: Any) -> float:
 def check_estimator(estimator: Any) -> None:
     """Refuse what is not offered for data in parts."""
     name = type(estimator).__name__
-    for parameter in ("size_min", "size_max", "polish"):
-        if getattr(estimator, parameter) is not None:
+    for parameter in ("size_min", "size_max", "fixed_centers", "polish"):
+        if getattr(estimator, parameter, None) is not None:
             raise ValueError(
                 f"{name}: {parameter} is not offered for data in parts, because no part knows what the others do; "
                 f"leave {parameter}=None, or load the rows into one array."

@@ -6,14 +6,23 @@ import inspect
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 
 from ksums.checking.parameters import check_parameters
-from ksums.cli.inputs import check_name, parse_columns, read_input, remember_columns, scale_columns
+from ksums.cli.constraints import refuse_constraints, refuse_two_limits, row_constraints
+from ksums.cli.inputs import (
+    check_name,
+    parse_column,
+    parse_columns,
+    read_input_with_texts,
+    remember_columns,
+    scale_columns,
+)
 from ksums.cli.messages import INTERRUPTED, collect_warnings, plural
 from ksums.cli.options import AsJson, Clusters, Columns, Data, Header, Metric, Quiet, Scale, Seed, Threads
 from ksums.cli.outputs import LABELS, PAGES, TABLES, check_outputs, write_labels, write_records
@@ -21,6 +30,18 @@ from ksums.cli.parts import fit_parts, is_in_parts, opened, refuse_options
 from ksums.compute.arrays import Matrix
 from ksums.io import Table
 from ksums.io.table import column_positions, joined
+
+
+class _Input(NamedTuple):
+    """What a command reads from its file."""
+
+    table: Table
+    """The rows to cluster, without weights and texts."""
+    numbers: list[int] | None
+    """Numbers of their columns, if only some are used and the columns have no names."""
+    weights: np.ndarray | None  # (n,)
+    texts: list[list[str]]
+    """The values of each column that was requested as text."""
 
 
 def fit(
@@ -37,6 +58,17 @@ def fit(
     ] = None,
     size_min: Annotated[float | None, typer.Option(help="Smallest size of a cluster (method ksums only).")] = None,
     size_max: Annotated[float | None, typer.Option(help="Largest size of a cluster (method ksums only).")] = None,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Make all clusters equally large, to within one row (method ksums only).")
+    ] = False,
+    link_column: Annotated[
+        str | None,
+        typer.Option(help="Column of groups: rows with the same value share a cluster (method ksums only)."),
+    ] = None,
+    label_column: Annotated[
+        str | None,
+        typer.Option(help="Column of known labels; rows without one are free (method ksums only)."),
+    ] = None,
     seed: Seed = 0,
     threads: Threads = None,
     columns: Columns = None,
@@ -76,6 +108,8 @@ def fit(
 
       ksums fit texts.npz -k 20 --metric cosine --labels labels.csv --json
 
+      ksums fit customers.csv -k 4 --link-column household --label-column tier --balanced
+
       cat rows.csv | ksums fit - -k 5 --labels labels.csv
 
       ksums fit 'vectors/*.parquet' -k 1000 --max-memory 2GB --checkpoint run.ckpt --labels labels
@@ -86,8 +120,10 @@ def fit(
 
     from ksums import save
 
+    refuse_two_limits(balanced, {"--size-min": size_min, "--size-max": size_max})
+    constraints = {"--balanced": balanced, "--link-column": link_column, "--label-column": label_column}
     if is_in_parts(data, max_memory, dask):
-        refuse_options({"--scale": scale, "--weights": weights, "--report": report, "--header": header})
+        refuse_options({"--scale": scale, "--weights": weights, "--report": report, "--header": header, **constraints})
         options = {"effort": effort, "objective": objective, "n_init": n_init, "size_min": size_min}
         options |= {"size_max": size_max, "max_memory": max_memory, "checkpoint": checkpoint, "device": device}
         estimator = _estimator(method, n_clusters, metric, seed, threads, options)
@@ -105,17 +141,21 @@ def fit(
         "effort": effort,
         "n_init": n_init,
         "size_min": size_min,
-        "size_max": size_max,
+        "size_max": "balanced" if balanced else size_max,
         "checkpoint": checkpoint,
         "device": device,
     }
+    refuse_constraints(constraints, method, device)
     estimator = _estimator(method, n_clusters, metric, seed, threads, options)
     silent = quiet or as_json
+    given = {"--link-column": link_column, "--label-column": label_column}
+    text_columns = {option: parse_column(option, column) for option, column in given.items() if column is not None}
     with collect_warnings(silent) as read_warnings:
-        table, numbers, sample_weight = _read(data, columns, header, weights)
+        table, numbers, sample_weight, texts = _read(data, columns, header, weights, list(text_columns.values()))
         X, scaler = scale_columns(table.X, scale)
     if X.shape[0] < n_clusters:
         raise ValueError(f"-k: {data} has {plural(X.shape[0], 'row')}, too few for {n_clusters:,} clusters.")
+    known = row_constraints(dict(zip(text_columns, texts, strict=True)), n_clusters)
     if not silent:
         read_warnings.show()
         names = "" if table.columns is None else f" ({joined(table.columns)})"
@@ -125,7 +165,7 @@ def fit(
         estimator.set_params(verbose=1)  # prints the plan, then progress
     started = time.perf_counter()
     with collect_warnings(silent) as fit_warnings:
-        estimator.fit(X, sample_weight=sample_weight)
+        estimator.fit(X, sample_weight=sample_weight, **known.arguments)
     seconds = time.perf_counter() - started
     if verbose:
         estimator.set_params(verbose=0)
@@ -156,6 +196,7 @@ def fit(
             "passes": estimator.n_iter_,
             "smallest": float(estimator.sizes_.min()),
             "largest": float(estimator.sizes_.max()),
+            "label_values": known.values,
             "seconds": round(seconds, 3),
             "interrupted": fit_warnings.interrupted,
             "warnings": read_warnings.messages + fit_warnings.messages,
@@ -165,6 +206,8 @@ def fit(
     elif not quiet:
         fit_warnings.show()
         _show_result(estimator, X, seconds, is_weighted=weights is not None)
+        if known.in_words is not None:
+            typer.echo(known.in_words)
         for option, path in outputs.items():
             if path is not None:
                 typer.echo(f"{option.strip('-')}: {path}")
@@ -200,28 +243,31 @@ def _parse_effort(text: str) -> str | float:
 
 
 def _read(
-    data: str, columns: list[str] | None, header: bool | None, weights: str | None
-) -> tuple[Table, list[int] | None, np.ndarray | None]:
-    """The rows without the column of weights, the numbers of their columns if only some are used, and the weights."""
+    data: str, columns: list[str] | None, header: bool | None, weights: str | None, texts: Sequence[int | str]
+) -> _Input:
     if weights is None:
-        table = read_input(data, columns, header)
-        return table, _chosen_numbers(columns, table), None
-    if len(parse_columns([weights])) != 1:
-        raise ValueError(f"--weights: expected one column; got {weights}. Put a name with a comma in quotes.")
-    table = read_input(data, None if columns is None else [*columns, weights], header)
+        table, found = read_input_with_texts(data, columns, header, texts)
+        return _Input(table, _chosen_numbers(columns, table), None, found)
+    column_of_weights = parse_column("--weights", weights)
+    table, found = read_input_with_texts(data, None if columns is None else [*columns, weights], header, texts)
     width = table.X.shape[1]
     if columns is not None:
         position = width - 1
+    elif texts and str(column_of_weights) not in (table.columns or ()):  # numbers would not count columns of text
+        raise ValueError(
+            f"--weights: with --link-column or --label-column, give the name of another column; got {weights}."
+        )
     else:
-        position = column_positions(data, parse_columns([weights]), table.columns, width)[0]
+        position = column_positions(data, [column_of_weights], table.columns, width)[0]
     others = [at for at in range(width) if at != position]
     if not others:
         raise ValueError(f"--weights: {weights} is the only column; clustering requires at least one other column.")
     names = None if table.columns is None else [table.columns[at] for at in others]
     column = table.X[:, [position]]
     sample_weight = column if isinstance(column, np.ndarray) else column.toarray()
-    rows = Table(table.X[:, others], names, table.rows)
-    return rows, others if columns is None else _chosen_numbers(columns, table), sample_weight.ravel()
+    rows = table._replace(X=table.X[:, others], columns=names)
+    numbers = others if columns is None else _chosen_numbers(columns, table)
+    return _Input(rows, numbers, sample_weight.ravel(), found)
 
 
 def _chosen_numbers(columns: list[str] | None, table: Table) -> list[int] | None:

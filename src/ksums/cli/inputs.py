@@ -15,8 +15,8 @@ from scipy import sparse
 from ksums.cli.messages import collect_warnings
 from ksums.compute.arrays import Matrix
 from ksums.io import Table, read_table
-from ksums.io.delimited import read_delimited
-from ksums.io.readers import SUFFIXES
+from ksums.io.delimited import read_delimited, read_delimited_with_texts
+from ksums.io.readers import SUFFIXES, read_with_texts
 from ksums.io.table import NoSuchColumnError, joined
 from ksums.models.scaling import parts_of
 
@@ -38,12 +38,33 @@ def read_input(
     return read_table(data, chosen, if_named=if_named, header=header, width=width)
 
 
+def read_input_with_texts(
+    data: str, columns: list[str] | None, header: bool | None, texts: Sequence[int | str]
+) -> tuple[Table, list[list[str]]]:
+    """Rows as from ``read_input``, and the columns ``texts`` as text; an empty string is a missing value."""
+    if not texts:
+        return read_input(data, columns, header), []
+    chosen = None if columns is None else parse_columns(columns)
+    if data == "-":
+        return read_delimited_with_texts(None, ",", chosen, texts, header=header)
+    return read_with_texts(data, chosen, texts, header=header)
+
+
 def parse_columns(texts: list[str]) -> list[int | str]:
     """Names and numbers from texts such as ``a,b,7``; a name that contains a comma must be in quotes."""
     columns = [column.strip() for cells in csv.reader(texts, skipinitialspace=True) for column in cells]
     if not any(columns):
         raise ValueError("--columns: no column is given; leave the option out to use all columns.")
     return [int(column) if column.isdecimal() else column for column in columns]
+
+
+def parse_column(option: str, text: str) -> int | str:
+    """The name or the number of the one column that an option asks for."""
+    columns = parse_columns([text]) if text.strip() else []
+    if len(columns) != 1:
+        got = text or "nothing"
+        raise ValueError(f"{option}: expected one column; got {got}. Put a name with a comma in quotes.")
+    return columns[0]
 
 
 def load_model_and_rows(model: str, data: str, columns: list[str] | None, header: bool | None) -> tuple[Any, Table]:

@@ -39,7 +39,7 @@ def refuse_options(given: Mapping[str, Any]) -> None:
     """Refuse options that are not offered for several files."""
     for option, value in given.items():
         if value not in (None, False):
-            raise ValueError(f"{option} is not offered for several files, nor with --max-memory.")
+            raise ValueError(f"{option} is not offered for several files, nor with --max-memory or --dask.")
 
 
 def opened(data: str, columns: list[str] | None, if_named: Sequence[str] | None = None) -> Source:

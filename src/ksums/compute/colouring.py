@@ -11,7 +11,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
 
+_EARLY = 32
+"""For the first vertices, this many, the search looks whether all others still fit into the room that is left."""
 STEPS = 100_000
 """Vertices that the search colours, those that it colours again included, before it gives up."""
 
@@ -157,12 +161,19 @@ def _search(graph: Graph, costs: np.ndarray, colours: np.ndarray, free: np.ndarr
             np.argsort(-costs[free[at], found], kind="stable")
         ].tolist()  # the cheapest is taken first, from the end
 
+    def is_hopeless() -> bool:
+        """Whether the vertices left do not fit into the room left, whatever edges there are between them."""
+        if room is None or (room.loads != 1.0).any():
+            return False
+        kinds, counts = np.unique(used[left] == 0, axis=0, return_counts=True)
+        return not _fits(kinds, counts, np.maximum(np.floor(room.high - sizes), 0))
+
     steps = 0
     while left.any():
         waiting = np.flatnonzero(left)
         choices = (used[waiting] == 0).sum(axis=1)
         at = int(waiting[np.lexsort((-degrees[waiting], choices))[0]])
-        untried = colours_for(at)
+        untried = [] if len(trail) <= _EARLY and is_hopeless() else colours_for(at)
         while not untried:
             if not trail:
                 clique = clique_in(graph, free, k)
@@ -174,3 +185,16 @@ def _search(graph: Graph, costs: np.ndarray, colours: np.ndarray, free: np.ndarr
             raise UncolourableError(free, "given up")
         set_colour(at, untried.pop(), 1)
         trail.append((at, untried))
+
+
+def _fits(kinds: np.ndarray, counts: np.ndarray, room: np.ndarray) -> bool:
+    """Whether things of some kinds, each of which may go to some places, fit into these: a flow."""
+    m, k = kinds.shape
+    source, sink = m + k, m + k + 1
+    many = int(counts.sum())
+    edges = [(source, kind, count) for kind, count in enumerate(counts)]
+    edges += [(kind, m + place, many) for kind, place in np.argwhere(kinds)]
+    edges += [(m + place, sink, min(int(there), many)) for place, there in enumerate(np.minimum(room, many))]
+    start, end, capacity = np.array(edges, np.int32).T
+    network = csr_array((capacity, (start, end)), shape=(m + k + 2, m + k + 2))
+    return maximum_flow(network, source, sink).flow_value == many

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ksums.checking import data as checking
-from ksums.checking.constraints import Links, check_constraints, refuse_links
+from ksums.checking.constraints import Links, check_constraints, refuse_constraints, refuse_links
 from ksums.checking.parameters import check_parameters
 from ksums.compute.arrays import Matrix, arithmetic_of, blocks
 from ksums.compute.compat import callback_context
@@ -168,7 +168,7 @@ class Clusterer(CallbackSupportMixin, CentreModel):
 
     # ---------------------------------------------------------------------------------------- fitting
     @with_callbacks
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, **constraints):
         """Cluster the rows of X.
 
         Parameters
@@ -183,11 +183,14 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         y : ignored
         sample_weight : array-like of shape (n,), default=None
             A row of weight w counts as w rows that move together; a row of weight 0 only gets a label.
+        **constraints
+            Refused: links and fixed labels are for :class:`~ksums.KSums`.
 
         Returns
         -------
         self
         """
+        refuse_constraints(self, constraints)
         return self._fit(X, y, sample_weight, Links())
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, links: Links) -> Any:
@@ -278,10 +281,10 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         checked = check_constraints(self, X, weights, rows.active, links)
         units = checked.units
         if units is not None:
-            rows = rows_of_units(rows, units, getattr(self, "objective", "") == "pairwise")
+            rows = rows_of_units(rows, units)
             if isinstance(init, np.ndarray) and init.ndim == 1:
                 init = init[np.unique(units, return_index=True)[1]]
-        constraints = constraints_for(checked, rows, self.metric)
+        constraints = constraints_for(checked, rows, self)
         shape = Shape(
             rows.n_active,
             rows.d,

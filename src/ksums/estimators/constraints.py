@@ -17,13 +17,16 @@ from ksums.method.state.constraints import Constraints
 from ksums.method.state.limits import Limits
 
 
-def constraints_for(checked: CheckedConstraints, rows: Rows, metric: str) -> Constraints | None:
+def constraints_for(checked: CheckedConstraints, rows: Rows, estimator: Any) -> Constraints | None:
     """What labels of prepared rows must keep to; None: nothing. Rows that move together are one row by now."""
     centres = None
     if checked.centres is not None:
-        centres = centres_for_rows(checked.centres, rows, metric).vectors.astype(np.float64)
+        centres = centres_for_rows(checked.centres, rows, estimator.metric).vectors.astype(np.float64)
     limits = None if checked.low is None or checked.high is None else Limits(checked.low, checked.high)
-    found = Constraints(limits, checked.fixed, checked.conflicts, centres)
+    groups = None
+    if rows.inner is not None and estimator.objective == "pairwise":
+        groups = rows.inner > 0
+    found = Constraints(limits, checked.fixed, checked.conflicts, centres, groups)
     return found if found.kinds else None
 
 

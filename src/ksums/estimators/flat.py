@@ -94,14 +94,22 @@ class KSums(Clusterer):
         always made: it is not cut short, except for ``"two-level"``, which then makes fewer passes. The result depends
         on the machine.
 
-    size_min, size_max : float, default=None
-        Hard limits on the size of each cluster: number of samples, or sum of weights. Where a limit prevents a sample
-        from moving, it may swap clusters with another one.
+    size_min, size_max : float or array-like of shape (k,), default=None
+        Hard limits on the size of each cluster: number of samples, or sum of weights; one for all clusters or one for
+        each. ``size_max="balanced"`` makes clusters as equal as they can be. The fit is first made without limits; then
+        rows are assigned to its centres at the least possible cost within the limits, and improved by moves, exchanges
+        and cycles of rows that change places. With weights the assignment is approximate, and for very tight limits
+        none may be found. ``fit`` takes further constraints: links between rows, and rows whose cluster is known.
+
+    fixed_centers : array-like of shape (m, d), default=None
+        Centres of the clusters 0 … m − 1, which do not move; the other clusters are found around them. For
+        ``objective="distortion"``. ``cluster_centers_`` holds them as they are, and ``inertia_`` and ``distortion_``
+        measure distances to them.
 
     engine : {"auto", "exact", "blocks", "neighbors", "reference"}, default="auto"
-        ``"exact"`` is Algorithm 1, compiled. ``"blocks"``, for few clusters and many dense rows (l2, E_m, annealed, no
-        size limits): annealing and search on samples, then exact passes over all rows in storage order, which skip the
-        rows that cannot gain. ``"auto"`` uses it for n ≥ 50,000 and k ≤ 512 if ``refine`` and ``init`` are not given
+        ``"exact"`` is Algorithm 1, compiled. ``"blocks"``, for few clusters and many dense rows (l2, E_m, annealed):
+        annealing and search on samples, then exact passes over all rows in storage order, which skip the rows that
+        cannot gain. ``"auto"`` uses it for n ≥ 50,000 and k ≤ 512 if ``refine`` and ``init`` are not given
         otherwise (``init`` may be a name). ``"neighbors"``, for dense rows and hundreds of clusters or more: a sample
         is compared only with the clusters nearest to its own, so a pass takes n·L steps instead of n·k, where L is the
         length of the lists. ``"auto"`` uses it for k ≥ 2000, and for k ≥ 500 if n·k·d is at least 10 billion, with the

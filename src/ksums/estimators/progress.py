@@ -33,6 +33,10 @@ def _words_of(record: PassRecord) -> str:
         return f"samples searched, objective {record.objective:.6g}"
     if record.stage == "merge-split":
         return f"merge-split, objective {record.objective:.6g}, {record.kept} of {record.trials} trials kept"
+    if record.stage == "assign":
+        return f"assigned under constraints, objective {record.objective:.6g}, {record.moves} moves"
+    if record.stage == "trial":
+        return f"trial under constraints, objective {record.objective:.6g}, {'kept' if record.kept else 'undone'}"
     relaxation = f"relaxation {record.relaxation:.3g}, " if record.stage == "annealing" else ""
     return f"pass {record.index}, {relaxation}objective {record.objective:.6g}, {record.moves} moves"
 

@@ -17,13 +17,10 @@ from typing import TextIO
 
 import numpy as np
 
-from ksums.io.table import Table, column_positions
+from ksums.io.table import MISSING, Table, column_positions, text_of, without_texts
 
 _SEPARATORS = (",", ";", "\t", "|")
 """Characters that are tried as separators of columns."""
-
-_MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
-"""Cells that mean a missing value, in lower case: they are neither numbers nor column names."""
 
 _WINDOWS = "cp1252"
 """Spreadsheets on Windows may still write this encoding, so it is tried if a file is not UTF-8."""
@@ -47,19 +44,42 @@ def read_delimited(
     header: bool | None = None,
 ) -> Table:
     """Numbers (n, d) of a text file, or of standard input if ``path`` is None. See ``read_table``."""
+    return _read_file(path, separator, columns, if_named, header, ())[0]
+
+
+def read_delimited_with_texts(
+    path: Path | None,
+    separator: str,
+    columns: Sequence[int | str] | None,
+    texts: Sequence[int | str],
+    *,
+    header: bool | None = None,
+) -> tuple[Table, list[list[str]]]:
+    """Numbers and columns of text, as ``read_with_texts`` returns them."""
+    return _read_file(path, separator, columns, None, header, texts)
+
+
+def _read_file(
+    path: Path | None,
+    separator: str,
+    columns: Sequence[int | str] | None,
+    if_named: Sequence[str] | None,
+    header: bool | None,
+    texts: Sequence[int | str],
+) -> tuple[Table, list[list[str]]]:
     name = "standard input" if path is None else str(path)
     previous_limit = csv.field_size_limit(_MAX_CELL)
     try:
         encoding = "utf-8" if path is None else _find_encoding(path)
         with _opened(path, encoding) as lines:
-            table = _read(_Lines(lines), name, separator, columns, if_named, header)
+            found = _read(_Lines(lines), name, separator, columns, if_named, header, texts)
     except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeError, csv.Error) as error:
         raise ValueError(f"{name} is truncated, or not a text file with columns: {error}.") from error
     finally:
         csv.field_size_limit(previous_limit)
     if encoding == _WINDOWS:
-        warnings.warn(f"{name} is not UTF-8; it was read as {encoding}, which is usual on Windows.", stacklevel=3)
-    return table
+        warnings.warn(f"{name} is not UTF-8; it was read as {encoding}, which is usual on Windows.", stacklevel=4)
+    return found
 
 
 def _opened(path: Path | None, encoding: str) -> AbstractContextManager[TextIO]:
@@ -124,10 +144,12 @@ class _Lines:
 
 
 class _Rows:
-    """Iterates over lines, and checks that each has as many cells as there are columns."""
+    """Iterates over lines, checks that each has as many cells as there are columns, and keeps the texts of some."""
 
-    def __init__(self, lines: _Lines, name: str, separator: str, width: int) -> None:
+    def __init__(self, lines: _Lines, name: str, separator: str, width: int, text_columns: Sequence[int]) -> None:
         self.lines, self.name, self.separator, self.width = lines, name, separator, width
+        self.text_columns = text_columns
+        self.texts: list[list[str]] = [[] for _ in text_columns]
         self.decimal_comma = separator == ";"  # between semicolons a comma can only be a decimal comma
 
     def __iter__(self) -> _Rows:
@@ -144,6 +166,10 @@ class _Rows:
             count = len(_cells(line, self.separator))
             if count != self.width:
                 raise ValueError(f"{where} has {count} cells; the lines before it have {self.width}.")
+        if self.text_columns:
+            cells = _cells(line, self.separator)
+            for column, text in zip(self.text_columns, self.texts, strict=True):
+                text.append(text_of(cells[column]))
         return line.replace(",", ".") if self.decimal_comma else line
 
 
@@ -154,7 +180,8 @@ def _read(
     columns: Sequence[int | str] | None,
     if_named: Sequence[str] | None,
     header: bool | None,
-) -> Table:
+    texts: Sequence[int | str],
+) -> tuple[Table, list[list[str]]]:
     first = next(lines, "").removeprefix("\ufeff")  # Excel starts its files with a byte order mark
     if first.lower().startswith("sep=") and len(first.strip()) == 5:  # Excel states the separator like this
         separator, first = first.strip()[-1], next(lines, "")
@@ -174,12 +201,20 @@ def _read(
         raise ValueError(f"{name} has a header, but no rows.")
     elif len(below) != len(names):
         raise ValueError(f"{name}: the header has {len(names)} names, but the next line has {len(below)} cells.")
+    if texts and names is None:
+        raise ValueError(
+            f"{name} has no column names, so there is no column {texts[0]!r}; if the first line has names, use "
+            "header=True (--header)."
+        )
     if columns is None and names is not None:
         columns = if_named
-    chosen = None if columns is None else column_positions(name, columns, names, len(cells))
+    text_columns = column_positions(name, texts, names, len(cells))
+    chosen = None if columns is None else column_positions(name, [*columns, *texts], names, len(cells))
     if columns is None and names is not None and below is not None and ("", "") in zip(names, below, strict=True):
         chosen = [at for at, pair in enumerate(zip(names, below, strict=True)) if pair != ("", "")]
-    rows = _Rows(lines, name, separator, len(cells))
+    if text_columns:
+        chosen = without_texts(name, range(len(cells)) if chosen is None else chosen, text_columns)
+    rows = _Rows(lines, name, separator, len(cells), text_columns)
     try:
         X = np.loadtxt(rows, np.float64, delimiter=separator, usecols=chosen, ndmin=2, comments=None, quotechar='"')
     except ValueError as error:
@@ -187,9 +222,9 @@ def _read(
     if names is not None and chosen is not None:
         names = [names[at] for at in chosen]
     if names is not None and columns is None and names[0] == "" and _counts_rows(X[:, 0]):
-        warnings.warn(f"{name}: the first column has no name and only counts the rows; it is ignored.", stacklevel=4)
+        warnings.warn(f"{name}: the first column has no name and only counts the rows; it is ignored.", stacklevel=5)
         X, names = X[:, 1:], names[1:]
-    return Table(_as_float32_if_exact(X), names)
+    return Table(_as_float32_if_exact(X), names), rows.texts
 
 
 def _counts_rows(column: np.ndarray) -> bool:
@@ -220,7 +255,7 @@ def _are_names(name: str, separator: str, first: list[str], second: list[str] | 
         warnings.warn(
             f"{name}: the first line, {', '.join(first)}, is read as column names; if it is a row, use header=False "
             "(--no-header).",
-            stacklevel=6,
+            stacklevel=7,
         )
         return True
     words = [_is_word(cell, separator) for cell in first]
@@ -240,7 +275,7 @@ def _are_positions(cells: list[str], below: list[str]) -> bool:
 
 
 def _is_word(cell: str, separator: str) -> bool:
-    return cell.lower() not in _MISSING and not _is_number(cell, separator)
+    return cell.lower() not in MISSING and not _is_number(cell, separator)
 
 
 def _is_number(cell: str, separator: str) -> bool:
@@ -264,7 +299,7 @@ def _located(
         if _is_number(cell, separator):
             continue
         where = f"{name}, line {lines.number}, column {column if names is None else repr(names[column])}"
-        if cell.lower() in _MISSING:
+        if cell.lower() in MISSING:
             problem = f"has the value {cell!r}" if cell else "is empty"
             return ValueError(f"{where} {problem}: fill it in, or delete the row.")
         if _is_number(cell.replace(",", "").replace(".", ""), separator):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ksums.io.table import Table, column_positions
+from ksums.io.table import Table, column_positions, text_of, without_texts
 
 
 def read_parquet(
@@ -19,6 +19,20 @@ def read_parquet(
     """Numbers (n, d) of a parquet file; a column of lists of equal length becomes several columns."""
     with opened(path) as file:
         return numbers_of(path, file.read(columns=requested(path, file.schema_arrow, columns, if_named)))
+
+
+def read_parquet_with_texts(
+    path: Path, columns: Sequence[int | str] | None, texts: Sequence[int | str]
+) -> tuple[Table, list[list[str]]]:
+    """Numbers and columns of text, as ``read_with_texts`` returns them."""
+    with opened(path) as file:
+        schema = file.schema_arrow
+        text_columns = requested(path, schema, texts)
+        chosen = requested(path, schema, None if columns is None else [*columns, *texts])
+        numeric = without_texts(str(path), chosen, text_columns)
+        table = file.read(columns=[*numeric, *text_columns])
+        found = [_texts_of(path, name, table.column(name)) for name in text_columns]
+        return numbers_of(path, table.select(numeric)), found
 
 
 @contextmanager
@@ -68,6 +82,16 @@ def numbers_of(path: Path, table: Any) -> Table:
     if len(parts) == 1:
         return Table(np.ascontiguousarray(parts[0]), found)
     return Table(np.ascontiguousarray(np.concatenate(parts, axis=1)), found)
+
+
+def _texts_of(path: Path, name: str, column: Any) -> list[str]:
+    """The values of a column as text; an empty string is a missing value."""
+    import pyarrow
+
+    try:
+        return [text_of(cell) for cell in column.cast(pyarrow.string()).to_pylist()]
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
+        raise ValueError(f"{path}: column {name!r} ({column.type}) cannot be read as text.") from error
 
 
 def _pandas_index(metadata: dict[bytes, bytes] | None) -> set[str]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ksums.compute.arrays import Matrix
 from ksums.io.cluto import read_cluto
-from ksums.io.delimited import read_delimited
+from ksums.io.delimited import read_delimited, read_delimited_with_texts
 from ksums.io.numpy_files import read_npy, read_npz
-from ksums.io.parquet import read_parquet
+from ksums.io.parquet import read_parquet, read_parquet_with_texts
 from ksums.io.paths import existing_file
 from ksums.io.svmlight import read_svmlight
 from ksums.io.table import Table, column_positions
@@ -17,6 +17,9 @@ from ksums.io.vecs import read_vecs
 
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 """Suffixes of text files with separated columns, which have options of their own."""
+
+_WITH_TEXTS = (*_DELIMITED, ".parquet")
+"""Suffixes of files that can have columns of text next to columns of numbers."""
 
 SUFFIXES = (".npy", ".npz", *_DELIMITED, ".parquet", ".fvecs", ".bvecs", ".ivecs", ".svm", ".svmlight", ".mat")
 """Every suffix that ``read_table`` accepts; the command line also checks file names against it."""
@@ -80,12 +83,9 @@ def read_table(
         If the file cannot be read.
     """
     path = existing_file(path)
-    suffix = "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else path.suffixes[-1:]).lower()
-    if suffix not in SUFFIXES:
-        got = repr(suffix) if suffix else "no suffix"
-        raise ValueError(f"{path}: the name of the file must end in {', '.join(SUFFIXES)}; got {got}.")
+    suffix = _suffix_of(path)
     if suffix in _DELIMITED:
-        return read_delimited(path, "\t" if ".tsv" in suffix else ",", columns, if_named=if_named, header=header)
+        return read_delimited(path, _separator(suffix), columns, if_named=if_named, header=header)
     if suffix == ".parquet":
         return read_parquet(path, columns, if_named)
     table = _read_all_columns(path, suffix, width)
@@ -96,6 +96,42 @@ def read_table(
     chosen = column_positions(str(path), columns, table.columns, table.X.shape[1])
     names = None if table.columns is None else [table.columns[at] for at in chosen]
     return Table(table.X[:, chosen], names, table.rows)
+
+
+def read_with_texts(
+    path: str | Path,
+    columns: Sequence[int | str] | None,
+    texts: Sequence[int | str],
+    *,
+    header: bool | None = None,
+) -> tuple[Table, list[list[str]]]:
+    """Rows of a table with column names, and the columns ``texts`` as text, one list of n values for each.
+
+    The columns of text are not among those of the rows; a missing value is an empty string. See ``read_table``.
+    """
+    path = existing_file(path)
+    suffix = _suffix_of(path)
+    if suffix not in _WITH_TEXTS:
+        raise ValueError(
+            f"{path}: the column {texts[0]!r} requires a table with column names, a file that ends in "
+            f"{', '.join(_WITH_TEXTS)}; got {suffix!r}."
+        )
+    if suffix == ".parquet":
+        return read_parquet_with_texts(path, columns, texts)
+    return read_delimited_with_texts(path, _separator(suffix), columns, texts, header=header)
+
+
+def _suffix_of(path: Path) -> str:
+    """The suffix in lower case, with that of a compressed file; refuses one that no reader knows."""
+    suffix = "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else path.suffixes[-1:]).lower()
+    if suffix not in SUFFIXES:
+        got = repr(suffix) if suffix else "no suffix"
+        raise ValueError(f"{path}: the name of the file must end in {', '.join(SUFFIXES)}; got {got}.")
+    return suffix
+
+
+def _separator(suffix: str) -> str:
+    return "\t" if ".tsv" in suffix else ","
 
 
 def _read_all_columns(path: Path, suffix: str, width: int | None) -> Table:

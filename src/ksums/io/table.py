@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ksums.compute.arrays import Matrix
+
+MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
+"""Cells that mean a missing value, in lower case: they are neither numbers, nor column names, nor texts."""
+
+_Column = TypeVar("_Column", int, str)
+"""A column, by its position or by its name."""
 
 
 class NoSuchColumnError(ValueError):
@@ -48,6 +54,20 @@ def column_positions(file: str, columns: Sequence[int | str], names: Sequence[st
         column = repeated[0] if names is None else repr(names[repeated[0]])
         raise ValueError(f"column {column} of {file} is requested twice.")
     return positions
+
+
+def without_texts(file: str, columns: Sequence[_Column], texts: Sequence[_Column]) -> list[_Column]:
+    """Those columns that are not read as text; refuses a file in which there are no others."""
+    numeric = [column for column in columns if column not in texts]
+    if not numeric:
+        raise ValueError(f"{file} has no columns of numbers; clustering requires at least one.")
+    return numeric
+
+
+def text_of(cell: str | None) -> str:
+    """The text of a cell, or an empty string if the value is missing."""
+    text = (cell or "").strip()
+    return "" if text.lower() in MISSING else text
 
 
 def joined(names: Sequence[str], limit: int = 20) -> str:

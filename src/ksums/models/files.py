@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from ksums.compute.tensors import as_numpy
 from ksums.io.atomic import atomic_write
 from ksums.io.paths import existing_file
+from ksums.models.centres import centres_of, means_of
 from ksums.models.facts import fact_of, stream_of, value_of
 from ksums.models.registry import class_called
 from ksums.models.scaling import parts_of
@@ -173,8 +174,9 @@ def fingerprint(model: Any) -> dict[str, Any]:
     sizes, composites = as_numpy(model.sizes_).astype(np.float64), np.nan_to_num(as_numpy(model.composites_))
     weight = float(sizes.sum())
     mean = composites.sum(axis=0) / weight
-    own = composites[sizes > 0] / sizes[sizes > 0, None]
-    between = float(sizes[sizes > 0] @ np.square(own - mean).sum(axis=1)) / weight
+    own, centres = means_of(model)[sizes > 0], centres_of(model)[sizes > 0]
+    squares = np.square(own - mean).sum(axis=1) - np.square(own - centres).sum(axis=1)
+    between = float(sizes[sizes > 0] @ squares) / weight
     return {
         "weight": weight,
         "d": int(model.n_features_in_),

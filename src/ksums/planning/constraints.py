@@ -9,8 +9,10 @@ from ksums.planning.effort import is_timed
 from ksums.planning.plan import ConstrainedPlan, EnginePlan, SampleUnder, Stop
 from ksums.planning.shape import Shape
 
-SIZES, APART, STAY, CENTRES = "limited sizes", "rows kept apart", "rows that stay", "centres that stay"
-"""The kinds of constraints, as a plan names them."""
+SIZES, APART, TOGETHER = "limited sizes", "rows kept apart", "rows kept together"
+STAY, CENTRES = "rows that stay", "centres that stay"
+"""The kinds of constraints, as a plan names them. Rows kept together are named only where their costs are special: for
+E_s, to which their scatter matters."""
 
 _TRIALS = {"low": 0, "default": 16, "high": 100}
 """Trials in a row that may fail, by effort: one cluster dissolved, another one split (``benchmarks/limits.py``)."""

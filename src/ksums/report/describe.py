@@ -16,8 +16,10 @@ from ksums.compute.arrays import Matrix
 from ksums.compute.tensors import as_numpy
 from ksums.method.data.norms import unit_rows
 from ksums.method.data.sums import sq_distances_to_own
+from ksums.models.centres import centres_of, means_of
 from ksums.models.scaling import parts_of, scaled_rows
 from ksums.plots import project_rows, sample_rows
+from ksums.report.constraints import ConstraintFacts, constraint_facts
 
 _BLOCK = 4096
 """Rows that are converted to float64 at a time, so that large data is not copied as a whole."""
@@ -91,6 +93,8 @@ class Description:
     """(m,) Indices of the rows in the map."""
     point_labels: np.ndarray
     """(m,) Clusters of the rows in the map."""
+    constraints: ConstraintFacts | None = None
+    """The constraints of the model; None if it has none."""
 
 
 def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, random_state: int = 0) -> Description:
@@ -121,17 +125,16 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
         )
     X = scaled_rows(scaler, X)
     features = _column_names(features, scaler or model, getattr(model, "column_numbers_", range(d)))
-    sizes = np.asarray(model.sizes_, np.float64)[:, None]
-    centres = np.divide(model.composites_, sizes, out=np.full(model.composites_.shape, np.nan), where=sizes > 0)
+    sizes, own_means, centres = np.asarray(model.sizes_, np.float64), means_of(model), centres_of(model)
     distances, has_direction = _distances(X, centres, labels, model.metric)
-    weighted = not np.array_equal(np.bincount(labels, minlength=len(sizes)), sizes.ravel())
+    weighted = not np.array_equal(np.bincount(labels, minlength=len(sizes)), sizes)
     if not weighted:
         _check_same_data(model, distances)
     order = np.lexsort((distances, labels))
     order = order[has_direction[order]]
     stops = np.searchsorted(labels[order], np.arange(len(centres)), side="right")
     starts = np.searchsorted(labels[order], np.arange(len(centres)), side="left")
-    by_size = np.argsort(-np.asarray(model.sizes_, np.float64), kind="stable")[:_MAX_CLUSTERS]
+    by_size = np.argsort(-sizes, kind="stable")[:_MAX_CLUSTERS]
     nearest = _nearest(centres, by_size)
     means, deviations = _column_statistics(X, model.metric)
     clusters = []
@@ -146,14 +149,14 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
                 nearest[r],
                 rows[:_LISTED].tolist(),
                 rows[::-1][: min(_LISTED, max(0, len(rows) - _LISTED))].tolist(),
-                _special(centres[r], means, deviations, features, sparse.issparse(X)),
+                _special(own_means[r], means, deviations, features, sparse.issparse(X)),
             )
         )
     chosen = sample_rows(n, _MAX_POINTS, random_state)
     points, shares = project_rows(X, chosen, model.metric, random_state)
     cluster_means, overall = None, None
     if model.metric == "l2" and not sparse.issparse(X) and d <= _MAX_MEAN_COLUMNS:
-        all_means = np.vstack([centres[np.sort(by_size)], np.asarray(model.composites_).sum(axis=0) / sizes.sum()])
+        all_means = np.vstack([own_means[np.sort(by_size)], np.asarray(model.composites_).sum(axis=0) / sizes.sum()])
         all_means = all_means if scaler is None else scaler.inverse_transform(all_means)
         cluster_means, overall = all_means[:-1], all_means[-1]
     return Description(
@@ -170,6 +173,7 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
         shares=shares,
         point_rows=chosen,
         point_labels=labels[chosen],
+        constraints=constraint_facts(model, X, labels),
     )
 
 
@@ -240,13 +244,13 @@ def _column_statistics(X: Matrix, metric: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _special(
-    centre: np.ndarray, means: np.ndarray, deviations: np.ndarray, features: Sequence[str], is_sparse: bool
+    own_mean: np.ndarray, means: np.ndarray, deviations: np.ndarray, features: Sequence[str], is_sparse: bool
 ) -> list[tuple[str, float]]:
     """What is special about a cluster: see ``ClusterFacts.words``."""
-    difference = centre - means
+    difference = own_mean - means
     if is_sparse:
         best = np.argsort(-difference, kind="stable")[:_MAX_WORDS]
-        return [(str(features[t]), float(centre[t])) for t in best if difference[t] > 0]
+        return [(str(features[t]), float(own_mean[t])) for t in best if difference[t] > 0]
     scaled = np.divide(difference, deviations, out=np.zeros_like(difference), where=deviations > 0)
     best = np.argsort(-np.abs(scaled), kind="stable")[:_MAX_WORDS]
     return [(str(features[t]), float(scaled[t])) for t in best if abs(scaled[t]) >= _MIN_DEVIATIONS]

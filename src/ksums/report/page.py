@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ksums.compute.arrays import Matrix
 from ksums.io import atomic_write
 from ksums.method.fitting.records import PassRecord
 from ksums.models.scaling import parts_of
+from ksums.report.constraints import ConstraintFacts, limits_in_words
 from ksums.report.describe import ClusterFacts, Description, describe
 
 _MAX_NAME = 80
@@ -24,6 +26,9 @@ _MAX_NAME = 80
 
 _WIDTH, _HEIGHT, _MARGIN = 480, 220, 46
 """Size of a chart and its left margin, in SVG units: wide enough for a number of seven digits."""
+
+_MARK_RANGE = 130, 380
+"""Where the word at a mark of a chart has room between the first and the last step, in SVG units."""
 
 _MAX_BARS = 120
 """Most bars in a chart: narrower ones could not be seen."""
@@ -35,7 +40,7 @@ _NOT_LISTED = ("n_clusters", "metric", "random_state", "verbose", "callbacks", "
 """Parameters that "other parameters" leaves out: they have an entry of their own, or do not change the result."""
 
 _COLUMNS = ("cluster", "size", "spread", "nearest", "special", "most central", "most distant")
-"""Headers of the table of clusters, in the order of the cells of ``_row``."""
+"""Headers of the table of clusters, in the order of the cells of ``_row``; those of constraints follow the size."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +130,7 @@ def _page(title: str, model: Any, found: Description, names: Sequence[str] | Non
         f"The {found.left_out:,} smallest clusters are not shown." if found.left_out else "",
         "Sizes are sums of weights; the spread counts each row once." if found.weighted else "",
         "Columns were scaled to mean 0 and standard deviation 1; distances are in these units." if scaled else "",
+        "Displaced: rows whose nearest centre is that of another cluster." if found.constraints else "",
         f"{zeros:,} rows of zeros have no direction and are not listed." if (zeros := found.without_direction) else "",
     ]
     percent = float(np.sum(model.sizes_)) / 100
@@ -146,8 +152,8 @@ the variance. Points that are far apart here are far apart in the data; points t
 a row, or tap it, to see what it is. Select a cluster in the table to highlight it.</p>
 <h2>Clusters</h2>
 <div class="scroll"><table id="clusters"><caption>Click a column header to sort by it.</caption>
-<thead><tr>{_head()}</tr></thead><tbody>
-{"".join(_row(cluster, names, percent) for cluster in found.clusters)}</tbody></table></div>
+<thead><tr>{_head(found.constraints)}</tr></thead><tbody>
+{"".join(_row(cluster, names, percent, found.constraints) for cluster in found.clusters)}</tbody></table></div>
 <p class="note">Spread: root mean squared distance of the rows to the cluster's centre. Nearest: the nearest other
 clusters, with the distances between the centres. Special: features that differ most from the mean of all rows, in
 standard deviations; for sparse rows, the most distinctive terms, with their weights. Rows are numbered from 0.
@@ -183,7 +189,20 @@ def _facts(model: Any, found: Description) -> str:
     entries = [f"<div>{_entry(name, value)}</div>" for name, value in facts.items()]
     if (plan := getattr(model, "plan_", None)) is not None:  # models in old files and sequential models have none
         entries.append(f'<div class="full">{_entry("plan", plan.summary)}</div>')
+    if found.constraints is not None:
+        words = _constraints_in_words(found.constraints, parameters.get("objective") == "pairwise")
+        entries.append(f'<div class="full">{_entry("constraints", words)}</div>')
     return "".join(entries)
+
+
+def _constraints_in_words(found: ConstraintFacts, pairwise: bool) -> str:
+    n, displaced = int(found.rows.sum()), int(found.displaced.sum())
+    if displaced == 0:
+        return " ".join([*found.words, "No row is displaced: each is in the cluster of its nearest centre."])
+    are = "are" if displaced > 1 else "is"
+    words = f"{displaced:,} of {n:,} rows ({displaced / n:.1%}) {are} displaced: another cluster's centre is nearer."
+    more = ["The objective E_s displaces rows without constraints, too."] if pairwise else []
+    return " ".join([*found.words, words, *more])
 
 
 def _entry(name: str, value: str) -> str:
@@ -191,12 +210,13 @@ def _entry(name: str, value: str) -> str:
 
 
 def _short(value: Any) -> str:
-    return f"array of shape {np.shape(value)}" if isinstance(value, np.ndarray | list) else repr(value)
+    is_array = isinstance(value, np.ndarray | list | tuple) or sparse.issparse(value)
+    return f"array of shape {np.shape(value)}" if is_array else repr(value)
 
 
 # ------------------------------------------------------------------------------------------ charts
 def _curve(records: list[PassRecord]) -> str:
-    """The objective of each record, as a line."""
+    """The objective of each record, as a line, with a mark where constraints begin."""
     values = [record.objective for record in records]
     if not values:
         return ""
@@ -208,13 +228,26 @@ def _curve(records: list[PassRecord]) -> str:
     points = " ".join(
         f"{_MARGIN + i * step:.1f},{bottom - (v - low) / span * (bottom - 14):.1f}" for i, v in enumerate(values)
     )
-    label = f"objective from {values[0]:.6g} to {values[-1]:.6g} in {len(values)} steps"
+    label, mark = f"objective from {values[0]:.6g} to {values[-1]:.6g} in {len(values)} steps", ""
+    if (first := next((i for i, record in enumerate(records) if record.stage == "assign"), None)) is not None:
+        label, mark = (
+            f"{label}, the constraints begin at step {first + 1}",
+            _mark(_MARGIN + first * step, "constraints"),
+        )
     return _svg(
         label,
-        f'<polyline class="line" points="{points}"/>'
+        f'{mark}<polyline class="line" points="{points}"/>'
         f'<text x="2" y="18">{high:{digits}}</text><text x="2" y="{bottom}">{low:{digits}}</text>'
         f'<text x="{_MARGIN}" y="{_HEIGHT - 6}">step 1</text>'
         f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">step {len(values)}</text>',
+    )
+
+
+def _mark(x: float, word: str) -> str:
+    """A vertical line, and a word below it."""
+    return (
+        f'<line class="mark" x1="{x:.1f}" y1="6" x2="{x:.1f}" y2="{_HEIGHT - 18}"/>'
+        f'<text x="{np.clip(x, *_MARK_RANGE):.1f}" y="{_HEIGHT - 6}" text-anchor="middle">{word}</text>'
     )
 
 
@@ -241,11 +274,15 @@ def _svg(label: str, inner: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------ tables
-def _head() -> str:
-    return "".join(f'<th scope="col"><button type="button">{name}</button></th>' for name in _COLUMNS)
+def _head(constraints: ConstraintFacts | None) -> str:
+    more = [] if constraints is None else ["limits", "displaced"] if constraints.limits_differ else ["displaced"]
+    names = (*_COLUMNS[:2], *more, *_COLUMNS[2:])
+    return "".join(f'<th scope="col"><button type="button">{name}</button></th>' for name in names)
 
 
-def _row(cluster: ClusterFacts, names: Sequence[str] | None, percent: float) -> str:
+def _row(
+    cluster: ClusterFacts, names: Sequence[str] | None, percent: float, constraints: ConstraintFacts | None
+) -> str:
     def listed(ids: list[int]) -> str:
         return "".join(f'<span class="row">{html.escape(_name(i, names))}</span>' for i in ids)
 
@@ -255,6 +292,7 @@ def _row(cluster: ClusterFacts, names: Sequence[str] | None, percent: float) -> 
         f'<td class="number" data-value="{cluster.index}"><button type="button" class="select" aria-pressed="false">'
         f'<span class="dot" data-cluster="{cluster.index}"></span>{cluster.index}</button></td>',
         f'<td class="number" data-value="{cluster.size}">{cluster.size:,.6g} ({cluster.size / percent:.1f}%)</td>',
+        *_constraint_cells(cluster.index, constraints),
         f'<td class="number" data-value="{np.nan_to_num(cluster.spread, nan=-1.0)}">{cluster.spread:.4g}</td>',
         f"<td>{nearest}</td>",
         f"<td>{special}</td>",
@@ -262,6 +300,17 @@ def _row(cluster: ClusterFacts, names: Sequence[str] | None, percent: float) -> 
         f"<td>{listed(cluster.distant)}</td>",
     )
     return f'<tr data-cluster="{cluster.index}">{"".join(cells)}</tr>\n'
+
+
+def _constraint_cells(r: int, found: ConstraintFacts | None) -> list[str]:
+    """The limits of a cluster, where clusters have different ones, and its displaced rows."""
+    if found is None:
+        return []
+    low, high = float(found.low[r]), float(found.high[r])
+    displaced, rows = int(found.displaced[r]), int(found.rows[r])
+    limits = f'<td class="number" data-value="{high if np.isfinite(high) else low}">{limits_in_words(low, high)}</td>'
+    moved = f'<td class="number" data-value="{displaced}">{displaced:,} ({displaced / max(1, rows):.1%})</td>'
+    return [limits, moved] if found.limits_differ else [moved]
 
 
 def _means(found: Description) -> str:

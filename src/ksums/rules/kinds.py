@@ -108,7 +108,7 @@ VANISHED = 1e-6
 ROUNDING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 """The share of the terms of a cost that may be rounding, by the arithmetic the cost was computed in."""
 
-UNLIMITED = 1e300
+UNLIMITED = 1e200
 """A relaxation limit so high that clusters of all sizes have the same exponents."""
 
 EXPONENTS = {

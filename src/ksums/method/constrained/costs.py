@@ -44,7 +44,24 @@ def costs_of_moves(rows: Rows, state: ClusterState, rule: Rule) -> Costs:
         own, weights = state.labels[ids], rows.weights_of(ids)
         products = np.asarray(rows.read(ids, np.float64) @ state.composites.T)
         stay, join = form.block_costs(rule, products, rows.sq_norms[ids], weights, own, state)
+        stay_more, join_more = costs_of_scatter(rows, rule, ids, state.sizes, state.sizes[own])
+        stay, join = stay + stay_more, join + join_more
         join[np.arange(len(ids)), own] = stay
         return gain_factors(rule, weights)[:, None] * join
 
     return costs_of
+
+
+def costs_of_scatter(
+    rows: Rows, rule: Rule, ids: np.ndarray, sizes: np.ndarray, own_sizes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the scatter S of rows that stand for several adds to their costs of staying (b,) and of joining (b, k).
+
+    Under E_s a group of weight w and its cluster without it have the pairs n |x − C|² + … + n S/w: n S/w more to join
+    a cluster of size n, (n − 2 w) S/w more to stay in one of size n, which includes the group. Under E_m nothing.
+    """
+    if rows.inner is None or rule.kind is not PAIRS:
+        return np.zeros(len(ids)), np.zeros((len(ids), 1))
+    weights = rows.weights_of(ids)
+    share = rows.inner[ids] / weights
+    return (own_sizes - 2.0 * weights) * share, share[:, None] * sizes

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ksums.compute.arrays import as_dense
-from ksums.method.constrained.costs import costs_of_moves
+from ksums.method.constrained.costs import costs_of_moves, costs_of_scatter
 from ksums.method.constrained.transport import cheapest_assignment
 from ksums.method.data.rows import Rows
 from ksums.method.data.sums import members_by_cluster
@@ -101,22 +101,33 @@ def make_moves(rows: Rows, state: ClusterState, rule: Rule, moves: list[Move]) -
     if state.counts[moves[0][1]] < 2:
         return 0  # a cluster never gives up its last sample
     ids = np.array([move[0] for move in moves])
-    block, weights = as_dense(rows.read(ids, np.float64)), rows.weights_of(ids)
+    block = as_dense(rows.read(ids, np.float64))
     profit = 0.0
-    for (i, src, dst), x, weight in zip(moves, block, weights, strict=True):
-        profit += profit_of(rule, x, weight, state, src, dst)
-        reallocate(state, i, x, weight, src, dst)
+    for (i, src, dst), x in zip(moves, block, strict=True):
+        profit += profit_of(rows, rule, i, x, state, src, dst)
+        move_row(rows, state, i, x, src, dst)
     if profit > 0:
         return len(moves)
-    for (i, src, dst), x, weight in zip(reversed(moves), block[::-1], weights[::-1], strict=True):
-        reallocate(state, i, x, weight, dst, src)
+    for (i, src, dst), x in zip(reversed(moves), block[::-1], strict=True):
+        move_row(rows, state, i, x, dst, src)
     return 0
 
 
-def profit_of(rule: Rule, x: np.ndarray, weight: float, state: ClusterState, src: int, dst: int) -> float:
-    """What moving x is worth, less what may be rounding."""
+def move_row(rows: Rows, state: ClusterState, i: int, x: np.ndarray, src: int, dst: int) -> None:
+    """Move row i, and its scatter with it if it stands for several."""
+    reallocate(state, i, x, 1.0 if rows.weights is None else float(rows.weights[i]), src, dst)
+    if rows.inner is not None:
+        state.norm_sums[src] -= rows.inner[i]
+        state.norm_sums[dst] += rows.inner[i]
+
+
+def profit_of(rows: Rows, rule: Rule, i: int, x: np.ndarray, state: ClusterState, src: int, dst: int) -> float:
+    """What moving row i is worth, less what may be rounding."""
     form, joined = plain_form(rule), state.of_clusters(slice(dst, dst + 1))
-    profit = form.stay_cost(rule, x, weight, state, src) - float(form.join_costs(rule, x, weight, joined)[0])
+    weight = 1.0 if rows.weights is None else float(rows.weights[i])
+    stay, join = costs_of_scatter(rows, rule, np.array([i]), joined.sizes, state.sizes[[src]])
+    profit = form.stay_cost(rule, x, weight, state, src) + float(stay[0])
+    profit -= float(form.join_costs(rule, x, weight, joined)[0]) + float(join[0, 0])
     return float(gain_factors(rule, np.float64(weight)) * (profit - form.rounding_margin(x, state, src)))
 
 

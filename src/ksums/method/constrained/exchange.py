@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksums.compute.arrays import as_dense
-from ksums.method.constrained.cycles import profit_of
+from ksums.method.constrained.costs import costs_of_scatter
+from ksums.method.constrained.cycles import make_moves
 from ksums.method.data.rows import Rows
 from ksums.method.data.sums import members_by_cluster
 from ksums.method.state.constraints import Constraints, limits_of
-from ksums.method.state.state import ClusterState, reallocate
+from ksums.method.state.state import ClusterState
 from ksums.rules.kinds import Rule
 from ksums.rules.plain import gain_factors, plain_form
 
@@ -115,15 +115,15 @@ def _gains(rows: Rows, state: ClusterState, rule: Rule, ids: np.ndarray, cluster
     own, weights, every = np.searchsorted(clusters, state.labels[ids]), rows.weights_of(ids), np.arange(len(ids))
     products = np.asarray(rows.read(ids, np.float64) @ here.composites.T)
     stay, join = plain_form(rule).block_costs(rule, products, rows.sq_norms[ids], weights, own, here)
-    gains = gain_factors(rule, weights)[:, None] * (stay[:, None] - join)
+    stay_more, join_more = costs_of_scatter(rows, rule, ids, here.sizes, here.sizes[own])
+    gains = gain_factors(rule, weights)[:, None] * ((stay + stay_more)[:, None] - join - join_more)
     gains[every, own] = -np.inf
     gains[here.counts[own] == 1] = -np.inf  # the last sample of a cluster stays
     return gains
 
 
 def _exchange(rows: Rows, state: ClusterState, rule: Rule, constraints: Constraints, i: int, j: int) -> bool:
-    """Let i and j swap clusters, and swap back if that does not pay."""
-    x, y = as_dense(rows.read(np.array([i, j]), np.float64))
+    """Let i and j swap clusters if that pays and the constraints allow it."""
     v, w = rows.weights_of(np.array([i, j])).tolist()
     src, dst = int(state.labels[i]), int(state.labels[j])
     if not (
@@ -134,12 +134,4 @@ def _exchange(rows: Rows, state: ClusterState, rule: Rule, constraints: Constrai
     for cluster, change in ((src, w - v), (dst, v - w)):
         if not limits.low[cluster] <= state.sizes[cluster] + change <= limits.high[cluster]:
             return False
-    profit = profit_of(rule, x, v, state, src, dst)
-    reallocate(state, i, x, v, src, dst)
-    profit += profit_of(rule, y, w, state, dst, src)
-    reallocate(state, j, y, w, dst, src)
-    if profit > 0:
-        return True
-    reallocate(state, j, y, w, src, dst)
-    reallocate(state, i, x, v, dst, src)
-    return False
+    return make_moves(rows, state, rule, [(i, src, dst), (j, dst, src)]) > 0

@@ -57,9 +57,9 @@ class _Repair:
                 return self.labels
             if not (self._move(worst) or self._exchange(worst)):
                 raise InfeasibleError(
-                    "no labels within size_min and size_max were found for rows of these weights: cluster "
-                    f"{worst} has the size {self.sizes[worst]:g}, and no move or exchange brings it closer to "
-                    f"{self.limits.low[worst]:g} … {self.limits.high[worst]:g}; widen the limits."
+                    "no labels within size_min and size_max were found for rows of these weights, or groups of linked "
+                    f"rows: the size of cluster {worst} is wrong by {wrong[worst]:g}, and no move or exchange helps; "
+                    "widen the limits."
                 )
 
     def _violation(self, sizes: np.ndarray, clusters: np.ndarray) -> np.ndarray:

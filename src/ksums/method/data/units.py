@@ -1,7 +1,7 @@
 """Units: rows that must share a cluster move as one row, their mean with the sum of their weights.
 
-For E_m the scatter of the rows inside a unit is a constant; it is kept, so that objectives are those of all rows. For
-E_s the mean square of the rows takes the place of the square of their mean, which makes the costs exact.
+The scatter of the rows inside a unit is kept, so that objectives are those of all rows. For E_m it is a constant; for
+E_s a unit that moves takes it along, so its costs are more than those of its mean (``constrained/costs.py``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy import sparse
 from ksums.method.data.rows import Rows
 
 
-def rows_of_units(rows: Rows, units: np.ndarray, pairwise: bool) -> Rows:
+def rows_of_units(rows: Rows, units: np.ndarray) -> Rows:
     """One row for each unit; ``units`` (n,) are the units of the rows, numbered from 0."""
     count = int(units.max()) + 1
     weights = np.zeros(rows.n)
@@ -32,7 +32,7 @@ def rows_of_units(rows: Rows, units: np.ndarray, pairwise: bool) -> Rows:
             means += shares[:, ids] @ rows.read(ids, np.float64)
         squares = np.einsum("it,it->i", means, means)
     mean_squares = shares @ rows.sq_norms
-    own = replace(
+    return replace(
         rows,
         X=(means / rows.scales[0] if not rows.cosine else means).astype(rows.dtype),
         shift=None,
@@ -41,7 +41,5 @@ def rows_of_units(rows: Rows, units: np.ndarray, pairwise: bool) -> Rows:
         known_sq_norms=None,
         known_active=None if (total > 0).all() else np.flatnonzero(total > 0),
         ids=None,
+        inner=np.maximum(total * (mean_squares - squares), 0.0),
     )
-    if pairwise:
-        return replace(own, known_sq_norms=mean_squares)
-    return replace(own, inner=np.maximum(total * (mean_squares - squares), 0.0))

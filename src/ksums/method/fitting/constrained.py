@@ -65,7 +65,10 @@ class ConstrainedRun(Run):
         self._first = len(self.records)
         moves = np.count_nonzero(self.state.labels != state.labels)
         self._record(int(moves), "assign", self.rows.n_active * self.k)
-        self.stopped = self._told_to_stop() or self.interrupted
+        try:
+            self.stopped = self._told_to_stop() or self.interrupted
+        except KeyboardInterrupt:  # the first labels are there
+            self.interrupted = self.stopped = True
 
     @property
     def stop_rule(self) -> Stop:
@@ -185,8 +188,7 @@ class ConstrainedRun(Run):
         """Moves of rows that must not meet others, then exchanges and cycles."""
         rows, state, constraints = self.rows, self.state, self.constraints
         before, more = self._objective() if invariants.switched_on() else 0.0, 0
-        if constraints.conflicts is not None:
-            linked = constraints.linked(order)
+        if len(linked := constraints.linked(order)):
             more += self._undone_by_ctrl_c(lambda: visit_linked(rows, state, rule, constraints, self.limits, linked))
         if self._wants_exchanges(moves + more):
             more += self._undone_by_ctrl_c(lambda: self._exchange(rule, engine.lists()))
@@ -211,7 +213,7 @@ class ConstrainedRun(Run):
         moved = 0
         if constraints.limits is not None:
             moved, self.prices = cycle_pass(rows, state, rule, constraints, self.prices)
-        if constraints.conflicts is not None:
+        if constraints.conflicts is not None or constraints.groups is not None:
             moved += exchange_pass(rows, state, rule, constraints, deadline)
         return moved
 

@@ -38,11 +38,11 @@ class PassRecord:
     relaxation above 1. ``"pass"``: any other. ``"merge-split"``: trials of the search for a better optimum, at most
     ten records. ``"polish"``: the last check of all clusters. Under constraints these stages come first and ignore
     them; from the first ``"assign"`` on all constraints hold after every record. ``"assign"``: rows are assigned to
-    centres under the constraints. ``"relocation"``: a trial in which one cluster is dissolved and another one split."""
+    centres under the constraints. ``"trial"``: one cluster is dissolved and another one split, or all begin elsewhere; kept if better."""
     relaxation: float = 1.0
     """p of an annealing pass."""
     trials: int = 0
-    """Trials made, each of which dissolves one cluster and splits another one."""
+    """Trials made."""
     kept: int = 0
     """Trials that were not undone."""
     gain: float = 0.0

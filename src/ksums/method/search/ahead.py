@@ -20,7 +20,6 @@ import numpy as np
 from ksums.compute.compat import listening_to_numba, numba_listener
 from ksums.compute.threads import threads
 from ksums.method.data.rows import plain_rows
-from ksums.method.state.limits import no_limits
 from ksums.method.state.state import singleton_state
 
 # An empty package stands for ours, whose __init__ would load scikit-learn: that takes a second and is not needed here.
@@ -67,7 +66,7 @@ def compile_search(dtype: str) -> None:
     from ksums.method.search.merge_split import MergeSplit
 
     rows = plain_rows(np.eye(4, dtype=dtype))
-    search = MergeSplit(rows, singleton_state(rows, rows.active), no_limits(rows.n), np.random.default_rng(0))
+    search = MergeSplit(rows, singleton_state(rows, rows.active), np.random.default_rng(0))
     search.run(1.0, 1.0, 0.0, np.inf)
 
 

@@ -28,8 +28,6 @@ class Local(NamedTuple):
     first: np.ndarray  # (k+1,)
     near: np.ndarray  # (k+1, L) clusters whose centroids are nearest, nearest first; −1 where there are fewer
     near_sq: np.ndarray  # (k+1, L) and their squared distances, inf beyond
-    low: float  # smallest and largest size allowed
-    high: float
 
 
 class Log(NamedTuple):
@@ -154,15 +152,12 @@ def stay_cost(i, own_sq, local):
 
 @helper_inlined
 def join_cost(i, r, local):
-    """What the sum of squares gains when row i joins cluster r: w·n/(n + w)·|x − C|²; inf if r has no room."""
+    """What the sum of squares gains when row i joins cluster r: w·n/(n + w)·|x − C|²."""
     n, weight = local.sizes[r], local.weights[i]
-    if n + weight > local.high:
-        return np.inf
     return weight * n / (n + weight) * np.float64(sq_distance(local.rows, i, local.centroids, r))
 
 
 @helper_inlined
 def may_leave(i, local):
-    """A cluster never gives up its last row, nor one it needs for its smallest size."""
-    src = local.labels[i]
-    return local.counts[src] > 1 and local.sizes[src] - local.weights[i] >= local.low
+    """A cluster never gives up its last row."""
+    return local.counts[local.labels[i]] > 1

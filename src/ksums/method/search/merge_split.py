@@ -11,7 +11,6 @@ from ksums.method.data.rows import Rows
 from ksums.method.search.local_kernels import Local, Log
 from ksums.method.search.relax_kernels import Search, Work
 from ksums.method.search.trial_kernels import Prospects, merge_split_trials, start_search
-from ksums.method.state.limits import Limits
 from ksums.method.state.state import ClusterState
 from ksums.planning.search import trial_plan
 from ksums.rules.objectives import objective_value
@@ -31,7 +30,6 @@ class MergeSplit:
         self,
         rows: Rows,
         state: ClusterState,
-        limits: Limits,
         rng: np.random.Generator,
         wants_to_stop: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -55,8 +53,6 @@ class MergeSplit:
             np.empty(slots, np.int64),
             np.full((slots, neighbours), -1),
             np.full((slots, neighbours), np.inf),
-            float(limits.low.max()),
-            float(limits.high.min()),
         )
         total = objective_value("distortion", state) * float(state.sizes.sum())
         self.values = np.array([total, total])

@@ -74,7 +74,7 @@ def best_join(
         n = local.sizes[v]
         # join_cost(i, v) < best without its division, which would nearly always be made for nothing
         distance = weight * n * np.float64(sq_distance(local.rows, i, local.centroids, v))
-        if distance < best * (n + weight) and n + weight <= local.high:
+        if distance < best * (n + weight):
             best, dst = distance / (n + weight), v
             reach = (own + np.sqrt(_SLACK * best / weight)) ** 2
     return best, dst, compared

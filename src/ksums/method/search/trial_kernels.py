@@ -172,7 +172,7 @@ def _try(search, dissolved, divided, free, bar, local, log, work):
     """Split one cluster by work.halves, dissolve another, relax; returns the change of the sum of squares."""
     stop_at = work.compared[0] + search.most_compared
     change = _split(divided, free, work, local, log)
-    if local.counts[free] == 0 or min(local.sizes[free], local.sizes[divided]) < local.low:
+    if local.counts[free] == 0:
         return np.inf
     change += _dissolve(dissolved, np.int64(0), local, log, work)
     if change == np.inf:

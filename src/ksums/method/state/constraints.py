@@ -10,7 +10,7 @@ from ksums.compute.colouring import Graph
 from ksums.method.data.rows import Rows
 from ksums.method.state.limits import Limits, no_limits
 from ksums.method.state.state import ClusterState
-from ksums.planning.constraints import APART, CENTRES, SIZES, STAY
+from ksums.planning.constraints import APART, CENTRES, SIZES, STAY, TOGETHER
 
 HELD = 2.0**50
 """The size of a cluster whose centre does not move: a sample that joins it shifts its centre by a share of 2⁻⁵⁰. As a
@@ -24,11 +24,18 @@ class Constraints(NamedTuple):
     fixed: np.ndarray | None = None  # (n,)  int32  the cluster in which a row stays; −1: it may move
     conflicts: Graph | None = None  # joins the rows that must not share a cluster
     centres: np.ndarray | None = None  # (m, d)  prepared centres of the clusters 0 … m − 1, which do not move
+    groups: np.ndarray | None = None  # (n,)  rows that stand for several, where their scatter is part of their costs
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """Which kinds there are, as plans name them."""
-        named = ((SIZES, self.limits), (APART, self.conflicts), (STAY, self.fixed), (CENTRES, self.centres))
+        named = (
+            (SIZES, self.limits),
+            (APART, self.conflicts),
+            (STAY, self.fixed),
+            (CENTRES, self.centres),
+            (TOGETHER, self.groups),
+        )
         return tuple(kind for kind, given in named if given is not None)
 
     def movable(self, ids: np.ndarray) -> np.ndarray:
@@ -36,14 +43,21 @@ class Constraints(NamedTuple):
         return ids if self.fixed is None else ids[self.fixed[ids] < 0]
 
     def unlinked(self, ids: np.ndarray) -> np.ndarray:
-        """Those of some rows that may move wherever there is room."""
+        """Those of some rows that may move wherever there is room, at costs that every engine knows."""
         ids = self.movable(ids)
-        return ids if self.conflicts is None else ids[np.diff(self.conflicts.starts)[ids] == 0]
+        return ids if self._special is None else ids[~self._special[ids]]
 
     def linked(self, ids: np.ndarray) -> np.ndarray:
-        """Those of some rows that may move, but not everywhere."""
+        """The others of those that may move."""
         ids = self.movable(ids)
-        return ids[:0] if self.conflicts is None else ids[np.diff(self.conflicts.starts)[ids] > 0]
+        return ids[:0] if self._special is None else ids[self._special[ids]]
+
+    @property
+    def _special(self) -> np.ndarray | None:
+        if self.conflicts is None:
+            return self.groups
+        apart = np.diff(self.conflicts.starts) > 0
+        return apart if self.groups is None else apart | self.groups
 
     def allows(self, labels: np.ndarray, i: int, dst: int, without: int = -1) -> bool:
         """Whether row i may join cluster ``dst``, as far as links tell, if row ``without`` leaves it."""
