@@ -260,6 +260,16 @@ def test_lists_of_clusters_keep_the_limits(rng, monkeypatch):
     assert sum(record.moves for record in records_under(model)) > 0
 
 
+def test_very_many_clusters_keep_the_limits(rng, monkeypatch):
+    monkeypatch.setattr(planning, "_MOST_CLUSTERS", 50)
+    X = rng.standard_normal((900, 3))
+    model = KSums(60, size_min=14, size_max=16, random_state=0).fit(X)
+    assert model.plan_.constrained.assignment == "moves"
+    assert within(model.labels_, 60, 14, 16)
+    monkeypatch.undo()
+    assert model.inertia_ <= 1.05 * KSums(60, size_min=14, size_max=16, random_state=0).fit(X).inertia_
+
+
 def test_other_rules_keep_the_limits(crowd):
     for rule in ("paper", "released", "online", 1.5):
         model = KSums(6, rule=rule, size_max="balanced", max_iter=20, random_state=0).fit(crowd)
@@ -273,7 +283,7 @@ def test_weighted_limits_hold(seed):
     share = weights.sum() / 8
     model = KSums(8, size_min=share - 2, size_max=share + 2, random_state=0).fit(X, sample_weight=weights)
     assert share - 2 - 1e-9 <= model.sizes_.min() <= model.sizes_.max() <= share + 2 + 1e-9
-    assert not model.plan_.constrained.exact
+    assert model.plan_.constrained.assignment == "weighted"
     assert "at a low cost" in repr(model.plan_)
     even = KSums(8, size_max="balanced", random_state=0).fit(X, sample_weight=weights)
     assert np.ptp(even.sizes_) <= 2 * weights.max() + 1e-9

@@ -79,6 +79,12 @@ def test_no_group_of_linked_rows_can_move_for_less(objective, rng):
                 assert measure(X, labels, sample_weight=weights) >= value * (1 - 1e-9)
 
 
+def test_the_plan_counts_linked_rows_once(X):
+    plan = KSums(5, random_state=0).fit(X, must_link=[[0, 1], [1, 2]]).plan_
+    assert plan.shape.n == 118
+    assert "120 rows are 118" in repr(plan)
+
+
 def test_groups_are_the_same_as_pairs(X):
     groups = np.where(np.arange(120) < 40, np.arange(120) // 4, -1)
     pairs = [[i, i + 1] for i in range(39) if groups[i] == groups[i + 1]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -296,7 +297,11 @@ class Clusterer(CallbackSupportMixin, CentreModel):
             free_memory(),
             threads,
         )
-        return Prepared(X, weights, rows, init, self._plan(shape, init), constraints, units)
+        plan = self._plan(shape, init)
+        if units is not None and isinstance(plan, Plan):
+            together = f"rows that must share a cluster move as one: {n:,} rows are {rows.n:,}"
+            plan = replace(plan, notes=(*plan.notes, together))
+        return Prepared(X, weights, rows, init, plan, constraints, units)
 
     def _seeds(self, count: int) -> list[int]:
         if isinstance(self.random_state, np.random.Generator):

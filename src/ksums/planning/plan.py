@@ -124,8 +124,9 @@ class ConstrainedPlan:
     """Trials from other rows as centres, where the constraints raise the objective a lot."""
     round_gain: float = 0.0
     """Rows are assigned again, to the new centres, while that gains at least this share."""
-    exact: bool = False
-    """Whether rows are assigned to centres at the least possible cost; otherwise at a low one."""
+    assignment: str = "moves"
+    """How rows are assigned to centres: ``"exact"``, at the least possible cost; ``"weighted"``, at a low one, since
+    rows have weights; ``"moves"``: rows that are too many move to near clusters, since there are very many clusters."""
     cycles: bool = True
     """Whether rows that cannot move alone change places."""
 

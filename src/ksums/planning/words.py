@@ -62,7 +62,7 @@ def lines(plan: Plan) -> list[str]:
 
 def _constrained_lines(plan: ConstrainedPlan) -> list[str]:
     """What is done under constraints."""
-    exactly = "at the least cost" if plan.exact else "at a low cost"
+    exactly = "at the least cost" if plan.assignment == "exact" else "at a low cost"
     found = [_line("then", f"under constraints: {_kinds(plan)}")]
     trials = plan.trials
     if plan.sample is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ksums.compute.colouring import colour, part_of, room_for
+from ksums.compute.colouring import UncolourableError, colour, part_of, room_for
 from ksums.method.constrained.costs import costs_of_centres
 from ksums.method.constrained.cycles import limits_for_rows
 from ksums.method.constrained.transport import Costs, cheapest_assignment
@@ -54,7 +54,11 @@ def _place_linked(rows: Rows, labels: np.ndarray, costs_of: Costs, constraints: 
         loads = np.zeros(rows.n)
         loads[rows.active] = rows.weights_of(rows.active)
         room = room_for(loads, *constraints.limits, linked, constraints.fixed)
-    labels[linked] = colour(part_of(constraints.conflicts, linked), costs, held, room)
+    graph = part_of(constraints.conflicts, linked)
+    try:
+        labels[linked] = colour(graph, costs, held, room)
+    except UncolourableError:  # the cheapest colours lead astray: take those that were found before the fit
+        labels[linked] = colour(graph, np.zeros_like(costs), held, room)
 
 
 def matched_labels(rows: Rows, state: ClusterState, constraints: Constraints) -> np.ndarray:
@@ -64,6 +68,8 @@ def matched_labels(rows: Rows, state: ClusterState, constraints: Constraints) ->
     r must have, and whose size fits the limits of r best.
     """
     k = len(state.sizes)
+    if constraints.fixed is None and constraints.centres is None and _are_alike(constraints.limits):
+        return state.labels.copy()
     centres = state.composites / state.sizes[:, None]
     squares = np.einsum("rt,rt->r", centres, centres)
     costs = np.zeros((k, k))  # of cluster c of the state under the number r
@@ -82,9 +88,12 @@ def matched_labels(rows: Rows, state: ClusterState, constraints: Constraints) ->
         low, high = constraints.limits
         too_few, too_many = low[:, None] - state.sizes, state.sizes - high[:, None]
         costs += spread * np.maximum(np.maximum(too_few, too_many), 0.0)
-    if not costs.any():
-        return state.labels.copy()
     names, clusters = linear_sum_assignment(costs)
     number = np.empty(k, np.int32)
     number[clusters] = names
     return number[state.labels]
+
+
+def _are_alike(limits: Limits | None) -> bool:
+    """Whether all clusters have the same limits."""
+    return limits is None or bool(np.ptp(limits.low) == 0 and (limits.high == limits.high[0]).all())

@@ -69,27 +69,29 @@ def cheapest_assignment(
         raise InfeasibleError(f"{len(ids)} rows do not fit into clusters of {low.min()} … {high.max()}")
     if k == 1:
         return Assignment(np.zeros(len(ids), np.int32), np.zeros(1))
-    most = max(4 * k, _BORDER_ENTRIES // k)
     prices = np.zeros(k) if prices is None else prices
+    most = max(4 * k, _BORDER_ENTRIES // k)
     if len(ids) > most:
-        prices = _prices_of_sample(ids, costs_of, low, high, most, prices)
-        prices = nearly_right_prices(ids, costs_of, low, high, prices)
-    else:
-        everything = np.arange(len(ids))
-        solved = _solve(ids, everything, costs_of, np.zeros(len(ids), np.int32), low, high, prices)
-        if solved is None:
-            raise InfeasibleError("no labels keep within size_min and size_max; widen the limits.")
-        return Assignment(*solved)
+        return _by_border(ids, costs_of, low, high, prices, most)
+    return _solve(ids, np.arange(len(ids)), costs_of, np.zeros(len(ids), np.int32), low, high, prices)
+
+
+def _by_border(
+    ids: np.ndarray, costs_of: Costs, low: np.ndarray, high: np.ndarray, prices: np.ndarray, most: int
+) -> Assignment:
+    """The same for more rows than all costs of which can be held: those of ``most`` rows, or some more."""
+    prices = _prices_of_sample(ids, costs_of, low, high, most, prices)
+    prices = nearly_right_prices(ids, costs_of, low, high, prices)
     choices = choices_of(ids, costs_of, prices)
     labels, border = choices.best, _narrowest(choices.gap, most)
     while True:
-        solved = _solve(ids, border, costs_of, labels, low, high, prices)
-        if solved is None:  # the border is too narrow
+        try:
+            labels, prices = _solve(ids, border, costs_of, labels, low, high, prices)
+        except InfeasibleError:  # the border is too narrow
             if len(border) == len(ids):
-                raise InfeasibleError("no labels keep within size_min and size_max; widen the limits.")
+                raise
             border = _narrowest(choices.gap, 2 * len(border))
             continue
-        labels, prices = solved
         choices = choices_of(ids, costs_of, prices, labels)
         choices.gap[border] = 0.0
         others = np.flatnonzero(choices.gap < 0)
@@ -128,8 +130,11 @@ def _prices_of_sample(
     chosen = np.sort(np.random.default_rng(0).choice(len(ids), most // 4, replace=False))
     share = len(chosen) / len(ids)
     few, lows, highs = ids[chosen], np.floor(low * share).astype(np.int64), np.ceil(high * share).astype(np.int64)
-    solved = _solve(few, np.arange(len(few)), costs_of, np.zeros(len(few), np.int32), lows, highs, prices)
-    return prices if solved is None else solved[1]
+    nobody = np.zeros(len(few), np.int32)
+    try:
+        return _solve(few, np.arange(len(few)), costs_of, nobody, lows, highs, prices).prices
+    except InfeasibleError:  # rounding has made the limits of the sample too tight
+        return prices
 
 
 def nearly_right_prices(
@@ -220,14 +225,18 @@ def _solve(
     low: np.ndarray,
     high: np.ndarray,
     prices: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """The optimum for the border rows, at limits that the other rows leave to them, and its prices; None: none."""
+) -> Assignment:
+    """The optimum for the border rows, at limits that the other rows leave to them."""
     from ksums.method.constrained.transport_kernels import build_graph, make_graph, send_along_paths
 
     k, labels = len(low), labels.copy()
     costs = np.empty((len(border), k))
-    for part in blocks(len(border), max(1, _BLOCK // k)):
+
+    def look(part: slice) -> None:
         costs[part] = costs_of(ids[border[part]])
+
+    for _ in in_order(look, blocks(len(border), max(1, _BLOCK // k))):
+        pass
     others = np.ones(len(ids), bool)
     others[border] = False
     held = np.bincount(labels[others], minlength=k)
@@ -236,6 +245,6 @@ def _solve(
     build_graph(graph)
     stuck = send_along_paths(graph, np.iinfo(np.int64).max)[1]
     if stuck:
-        return None
+        raise InfeasibleError("no labels keep within size_min and size_max; widen the limits.")
     labels[border] = graph.labels
-    return labels, graph.prices[:k].copy()
+    return Assignment(labels, graph.prices[:k].copy())

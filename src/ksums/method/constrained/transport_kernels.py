@@ -15,8 +15,8 @@ import numpy as np
 
 from ksums.compute.jit import helper, kernel
 
-LISTED = 12
-"""Rows that are listed for each arc."""
+_LISTED, _ENTRIES = 12, 1 << 22
+"""Rows that are listed for each arc, at most, and for all arcs together: 50 MB. At least two are."""
 
 
 class Graph(NamedTuple):
@@ -29,8 +29,8 @@ class Graph(NamedTuple):
     high: np.ndarray  # (k,)    int64
     flows: np.ndarray  # (k,)    int64  what each cluster counts against its limits
     prices: np.ndarray  # (k + 1,)  λ
-    arcs: np.ndarray  # (k, k, LISTED)  the least values of costs[i, b] − costs[i, a] over the rows i of a, in order
-    movers: np.ndarray  # (k, k, LISTED)  int32  the rows that have them
+    arcs: np.ndarray  # (k, k, listed)  the least values of costs[i, b] − costs[i, a] over the rows i of a, in order
+    movers: np.ndarray  # (k, k, listed)  int32  the rows that have them
     listed: np.ndarray  # (k, k)  int32  how many of these there are
     bounds: np.ndarray  # (k, k)  rows of a that are not listed have no smaller value
     first: np.ndarray  # (k,)    int32  first row of each cluster; −1: none
@@ -44,6 +44,7 @@ class Graph(NamedTuple):
 def make_graph(costs: np.ndarray, low: np.ndarray, high: np.ndarray, prices: np.ndarray) -> Graph:
     """A graph without rows in its lists; ``low`` and ``high`` are limits for these rows alone."""
     m, k = costs.shape
+    listed = min(_LISTED, max(2, _ENTRIES // k**2))
     return Graph(
         costs,
         np.empty(m, np.int32),
@@ -52,8 +53,8 @@ def make_graph(costs: np.ndarray, low: np.ndarray, high: np.ndarray, prices: np.
         high,
         np.zeros(k, np.int64),
         np.append(prices, 0.0),
-        np.empty((k, k, LISTED)),
-        np.empty((k, k, LISTED), np.int32),
+        np.empty((k, k, listed)),
+        np.empty((k, k, listed), np.int32),
         np.zeros((k, k), np.int32),
         np.full((k, k), np.inf),
         np.full(k, -1, np.int32),
@@ -93,7 +94,7 @@ def _list(graph, a, b, i, cost):
     if not cost < graph.bounds[a, b]:
         return
     arcs, movers, count = graph.arcs, graph.movers, graph.listed[a, b]
-    if count == LISTED:  # the last one makes room
+    if count == arcs.shape[2]:  # the last one makes room
         count -= 1
         if not cost < arcs[a, b, count]:
             graph.bounds[a, b] = cost
@@ -137,6 +138,18 @@ def _withdraw(graph, i, a):
                 row = graph.after[row]
 
 
+@helper
+def _imbalance(graph, r):
+    """What is in node r beyond what flows out of it."""
+    k = graph.flows.shape[0]
+    if r < k:
+        return graph.sizes[r] - graph.flows[r]
+    total = graph.sizes[k]
+    for b in range(k):
+        total += graph.flows[b]
+    return total
+
+
 @kernel
 def build_graph(graph):
     """Labels of least cost + price, sizes and arcs; flows are at a limit where the price says so."""
@@ -162,18 +175,6 @@ def build_graph(graph):
         else:
             graph.flows[r] = min(max(graph.sizes[r], graph.low[r]), graph.high[r])
     graph.sizes[k] = -m
-
-
-@helper
-def _imbalance(graph, r):
-    """What is in node r beyond what flows out of it."""
-    k = graph.flows.shape[0]
-    if r < k:
-        return graph.sizes[r] - graph.flows[r]
-    total = graph.sizes[k]
-    for b in range(k):
-        total += graph.flows[b]
-    return total
 
 
 @helper

@@ -29,12 +29,10 @@ from ksums.method.state import invariants
 from ksums.method.state.constraints import Constraints, check_constraints, hold_centres, limits_of
 from ksums.method.state.limits import Limits
 from ksums.method.state.state import ClusterState, build_state, renew_sums
-from ksums.planning.constraints import FAR, FREE_SHARE, HOPEFUL, QUIET, WORSE
+from ksums.planning.constraints import FAR, FREE_SHARE, HOPEFUL, LEAST_GAIN, PASSES_GAIN, QUIET
 from ksums.planning.plan import MOST_ROUNDS, EnginePlan, Plan, StartPlan, Stop
 from ksums.rules.kinds import Rule
-
-_LEAST_GAIN = 1e-9
-"""A trial is kept if it gains more than this share: less may be rounding."""
+from ksums.rules.objectives import objective_value
 
 
 class ConstrainedRun(Run):
@@ -95,9 +93,8 @@ class ConstrainedRun(Run):
         job = self.job._replace(rows=small, plan=plan, listener=listener, constraints=Constraints(limits))
         labels = state.labels[chosen]
         fill_empty(labels, small.active, self.k, self.rng)
-        without = EndedRun(
-            labels, self.k, [], True, objective_with(None, self.plan.rule.objective, build_state(small, labels, self.k))
-        )
+        value = objective_value(self.plan.rule.objective, build_state(small, labels, self.k))
+        without = EndedRun(labels, self.k, records=[], converged=True, value=value)
         run = ConstrainedRun(job, self.rng, without=without).go()
         self.prices, self.interrupted = run.prices, run.interrupted
         return run.state._replace(labels=state.labels)
@@ -116,8 +113,9 @@ class ConstrainedRun(Run):
         """Assignments, passes and trials, until a stop rule holds. Interrupted by Ctrl-C, it returns what it has."""
         try:
             self._assign_again()
+            assigned = self._objective()
             self.settle(self.stop_rule.max_iter)
-            self._search()
+            self._search(to_gain=PASSES_GAIN * (assigned - self._objective()))
             if self.plan.polish is not None:
                 self.polish()
         except KeyboardInterrupt:
@@ -133,10 +131,8 @@ class ConstrainedRun(Run):
 
     def _use(self, labels: np.ndarray) -> None:
         """Continue from these labels."""
-        self._engine, self._true = None, build_state(self.rows, labels, self.k)
-        self.state = self._true
+        self._engine, self.state = None, build_state(self.rows, labels, self.k)
         if self.constraints.centres is not None:
-            self.state = ClusterState(self._true.labels, *(array.copy() for array in self._true[1:]))
             hold_centres(self.state, self.constraints.centres)
 
     def _sums(self) -> ClusterState:
@@ -145,7 +141,7 @@ class ConstrainedRun(Run):
 
     def _assigned(self, state: ClusterState) -> np.ndarray:
         """Labels that keep to the constraints, for the centres of a state."""
-        if self.under.engine.name == "neighbors":
+        if self.under.assignment == "moves":
             assert self.constraints.limits is not None
             return fit_into_limits(self.rows, state.labels, self.k, self.constraints.limits)
         labels, self.prices = constrained_labels(self.rows, state, self.plan.rule, self.constraints, self.prices)
@@ -157,7 +153,7 @@ class ConstrainedRun(Run):
 
         A trial has a value ``to_beat``: it ends when as much progress again and again would not reach it.
         """
-        if self.engine_plan.name == "neighbors":
+        if self.under.assignment == "moves":
             return
         value = self._objective()
         for _ in range(MOST_ROUNDS):
@@ -208,7 +204,7 @@ class ConstrainedRun(Run):
     def _exchange(self, rule: Rule, lists: np.ndarray | None) -> int:
         rows, state, constraints = self.rows, self.state, self.constraints
         deadline = self.job.budget.deadline
-        if lists is not None or rows.weights is not None:
+        if self.under.assignment != "exact":
             return exchange_pass(rows, state, rule, constraints, deadline, lists)
         moved = 0
         if constraints.limits is not None:
@@ -233,37 +229,37 @@ class ConstrainedRun(Run):
             self._use(self.state.labels)
 
     # ------------------------------------------------------------------------------------ trials
-    def _search(self) -> None:
-        """Trials, until several in a row have failed."""
+    def _search(self, to_gain: float) -> None:
+        """Trials, until several in a row have failed; passes may gain this much after the assignments of each."""
         if self._objective() > self._without * (1 + FAR):
             for _ in range(self.under.restarts):
                 if not self.stopped:
-                    self._trial(self._other_start())
+                    self._trial(self._other_start(), to_gain)
         failures, left = 0, self.under.most_trials
         while failures < self.under.trials and left > 0 and not self.stopped:
             elsewhere = relocated(self.rows, self._sums(), self.plan.rule, self.constraints, self.rng)
             if elsewhere is None:
                 return
-            kept = self._trial(elsewhere)
+            kept = self._trial(elsewhere, to_gain)
             failures, left = 0 if kept else failures + 1, left - 1
 
     def _other_start(self) -> ClusterState:
-        """Clusters around other k-means++ seeds, under the numbers that suit the constraints."""
-        start = StartPlan("random-points")
-        labels = first_labels(start, self.rows, StartTask(self.k, self.plan.rule, self.rng))
-        return self._matched(labels)
+        """Clusters around random rows: there are more of these where rows are dense, which suits limited sizes."""
+        task = StartTask(self.k, self.plan.rule, self.rng)
+        return self._matched(first_labels(StartPlan("random-points"), self.rows, task))
 
-    def _trial(self, elsewhere: ClusterState) -> bool:
+    def _trial(self, elsewhere: ClusterState, to_gain: float) -> bool:
         """Continue from another state; undone unless the result is better. Leaves a record; returns whether it was."""
         before, value, prices, converged = self.state.labels, self._objective(), self.prices, self.converged
         records, job = len(self.records), self.job
         self.job = job._replace(listener=_OfTrial(job.listener))
+        to_beat = value * (1 - LEAST_GAIN)
         try:
             self._use(self._assigned(elsewhere))
-            self._assign_again(value)
-            if self._objective() < value * (1 + WORSE):
-                self.settle(self.stop_rule.max_iter)
-            kept = self._objective() < value * (1 - _LEAST_GAIN) and not self.interrupted
+            self._assign_again(to_beat)
+            if self._objective() - to_gain < to_beat:
+                self._settle_below(to_beat)
+            kept = self._objective() < to_beat and not self.interrupted
         except KeyboardInterrupt:
             kept, self.interrupted = False, True
         self.job = job
@@ -275,6 +271,15 @@ class ConstrainedRun(Run):
         self._record(moves, "trial", self.rows.n_active * self.k, trials=1, kept=int(kept))
         self.stopped = self._told_to_stop() or self.interrupted
         return kept
+
+    def _settle_below(self, to_beat: float) -> None:
+        """Passes, as long as as much progress again and again would get below this value."""
+        self.converged, value = False, np.inf
+        while not (self.converged or self.stopped) and self._passes_left() > 0:
+            self.settle(1)
+            last, value = value, self._objective()
+            if value - HOPEFUL * (last - value) > to_beat:
+                return
 
     # ------------------------------------------------------------------------------------ records
     def _objective(self, name: str | None = None) -> float:

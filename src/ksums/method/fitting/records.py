@@ -38,7 +38,8 @@ class PassRecord:
     relaxation above 1. ``"pass"``: any other. ``"merge-split"``: trials of the search for a better optimum, at most
     ten records. ``"polish"``: the last check of all clusters. Under constraints these stages come first and ignore
     them; from the first ``"assign"`` on all constraints hold after every record. ``"assign"``: rows are assigned to
-    centres under the constraints. ``"trial"``: one cluster is dissolved and another one split, or all begin elsewhere; kept if better."""
+    centres under the constraints. ``"trial"``: one cluster is dissolved and another one split, or all clusters begin
+    elsewhere; undone unless that is better."""
     relaxation: float = 1.0
     """p of an annealing pass."""
     trials: int = 0

@@ -28,10 +28,10 @@ def outside_limits(labels: np.ndarray, rows: Rows, k: int, limits: Limits) -> np
 
 
 def check_limits(labels: np.ndarray, rows: Rows, k: int, limits: Limits) -> None:
-    """Raise if the first labels make a cluster smaller or larger than it may be."""
+    """Raise if labels make a cluster smaller or larger than it may be."""
     for r in outside_limits(labels, rows, k, limits):
         size = rows.weights_of(rows.active)[labels[rows.active] == r].sum()
         raise ValueError(
-            f"the first labels give cluster {r} the size {size:g}, outside size_min and size_max "
-            f"({limits.low[r]:g} … {limits.high[r]:g}); pass other labels as init, or widen the limits."
+            f"no labels within size_min and size_max were found: cluster {r} got the size {size:g} instead of "
+            f"{limits.low[r]:g} … {limits.high[r]:g}; widen the limits."
         )
