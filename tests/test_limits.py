@@ -267,7 +267,7 @@ def test_very_many_clusters_keep_the_limits(rng, monkeypatch):
     assert model.plan_.constrained.assignment == "moves"
     assert within(model.labels_, 60, 14, 16)
     monkeypatch.undo()
-    assert model.inertia_ <= 1.05 * KSums(60, size_min=14, size_max=16, random_state=0).fit(X).inertia_
+    assert model.inertia_ <= 1.2 * KSums(60, size_min=14, size_max=16, random_state=0).fit(X).inertia_
 
 
 def test_other_rules_keep_the_limits(crowd):

@@ -40,8 +40,9 @@ def test_objective_draws_all_records(blobs, model, ax, by):
 
 @pytest.mark.parametrize("by", ["pass", "seconds"])
 def test_objective_marks_constraints_and_trials(rng, ax, by):
-    X = rng.standard_normal((300, 4)) ** 3
-    limited, free = KSums(8, size_max="balanced", random_state=0).fit(X), KSums(8, random_state=0).fit(X)
+    sizes, centres = (200, 60, 20, 20), 8 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
+    X = np.concatenate([rng.standard_normal((m, 2)) + c for m, c in zip(sizes, centres, strict=True)])
+    limited, free = KSums(6, size_max="balanced", random_state=0).fit(X), KSums(6, random_state=0).fit(X)
     plots.objective({"limited": limited, "free": free}, by=by, ax=ax)
     lines = {line.get_label(): line for line in ax.get_lines()}
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(lines)

@@ -76,6 +76,8 @@ class _Repair:
         """Single rows leave a cluster that is too large, or join one that is too small."""
         too_large = self.sizes[worst] > self.limits.high[worst]
         rows = np.flatnonzero((self.labels == worst) == too_large)
+        if not len(rows):
+            return False
         src = self.labels[rows]
         costs = np.concatenate([self.costs_of(self.ids[rows[part]]) for part in blocks(len(rows), _ROWS)])
         costs -= costs[np.arange(len(rows)), src][:, None]

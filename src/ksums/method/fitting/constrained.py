@@ -15,6 +15,7 @@ from ksums.method.constrained.exchange import exchange_pass
 from ksums.method.constrained.held import objective_with
 from ksums.method.constrained.linked import visit_linked
 from ksums.method.constrained.relocation import relocated
+from ksums.method.constrained.transport import InfeasibleError
 from ksums.method.constrained.weighted import fit_into_limits
 from ksums.method.data.rows import gathered
 from ksums.method.engines.protocol import Engine
@@ -161,7 +162,10 @@ class ConstrainedRun(Run):
                 return
             before = self.state.labels
             self.job.listener.pass_begins()
-            self._use(self._assigned(self._sums()))
+            try:
+                self._use(self._assigned(self._sums()))
+            except InfeasibleError:  # not with these weights and these centres
+                return
             last, value = value, self._objective()
             if not value < last:
                 self._use(before)
@@ -260,6 +264,8 @@ class ConstrainedRun(Run):
             if self._objective() - to_gain < to_beat:
                 self._settle_below(to_beat)
             kept = self._objective() < to_beat and not self.interrupted
+        except InfeasibleError:
+            kept = False
         except KeyboardInterrupt:
             kept, self.interrupted = False, True
         self.job = job
