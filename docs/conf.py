@@ -75,6 +75,7 @@ _ORDER = (
     "plot_how_many_clusters.py",
     "plot_two_objectives.py",
     "plot_even_clusters.py",
+    "plot_constraints.py",
     "plot_colours.py",
     "plot_texts.py",
     "plot_tree.py",

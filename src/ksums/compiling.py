@@ -32,12 +32,13 @@ PARTS = (
     Part("many rows", _fit(3, engine="blocks")),
     Part("many clusters", _fit(40, engine="neighbors")),
     Part("equal sizes (pairwise)", _fit(3, objective="pairwise")),
+    Part("size limits", _fit(3, size_max="balanced")),
     Part("cosine", _fit(3, metric="cosine")),
     Part("sparse rows", lambda X: KSums(3, random_state=0).fit(sparse.csr_array(X))),
     Part("trees", lambda X: BisectingKSums(3, random_state=0).fit(X)),
     Part("streams", lambda X: SequentialKSums(3, random_state=0).fit(X)),
 )
-"""Everything that default parameters use."""
+"""Everything that default parameters use, and size limits."""
 
 
 def compile(  # named like what it does; the builtin is not used in this module

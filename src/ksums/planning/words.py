@@ -72,10 +72,8 @@ def _constrained_lines(plan: ConstrainedPlan) -> list[str]:
     exchanges = ", and cycles of rows that change places" if plan.cycles and SIZES in plan.kinds else ""
     found.append(_line("passes", f"of single moves{exchanges}{_until(plan.stop)}; at most {plan.stop.max_iter}"))
     if trials:
-        where = " of the sample" if plan.sample is not None else ""
-        found.append(
-            _line("trials", f"{where[1:] or ''}one cluster dissolved, another one split, until {trials} fail in a row")
-        )
+        where = "on the sample: " if plan.sample is not None else ""
+        found.append(_line("trials", f"{where}one cluster dissolved, another one split, until {trials} fail in a row"))
     return found
 
 
