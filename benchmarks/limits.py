@@ -162,7 +162,8 @@ def main() -> None:
     for dtype in (np.float32, np.float64):  # Compile the kernels, or load them from disk.
         for k in (5, 20):
             X = np.random.default_rng(0).standard_normal((300, 3)).astype(dtype)
-            KSums(k, size_max="balanced", random_state=0).fit(X)
+            for engine in ("exact", "blocks"):
+                KSums(k, size_max="balanced", engine=engine, random_state=0).fit(X)
     parts = {"fits": fits, "assignment": assignment, "growth": growth}
     path = HERE / "results" / "limits.json"
     found = json.loads(path.read_text())["results"] if path.exists() else {}

@@ -29,7 +29,7 @@ TRIES = 10
 def random_links(y: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return pairs that must be linked and pairs that must not, as their classes tell."""
     rng = np.random.default_rng(seed)
-    pairs = np.array([rng.choice(len(y), 2, replace=False) for _ in range(count)]).reshape(-1, 2)
+    pairs = np.array([rng.choice(len(y), 2, replace=False) for _ in range(count)], int).reshape(-1, 2)
     same = y[pairs[:, 0]] == y[pairs[:, 1]]
     return pairs[same], pairs[~same]
 

@@ -239,6 +239,59 @@ def test_further_clusters_are_found_around_fixed_centres(rng):
     assert len(np.unique(model.labels_[60:120])) == len(np.unique(model.labels_[180:])) == 1
 
 
+def test_links_and_fixed_centres_share_the_coordinates(rng):
+    X = rng.standard_normal((60, 2)) + 100
+    for options in ({"fixed_centers": X[:1]}, {"init": X[:3]}):
+        model = KSums(3, random_state=0, **options).fit(X, must_link=[[1, 2]])
+        assert model.objective_ <= 1.1 * KSums(3, random_state=0, **options).fit(X).objective_
+        assert model.history_[-1].objective == pytest.approx(model.objective_)
+
+
+def test_links_and_fixed_centres_lower_the_cosine_distance(rng):
+    X = rng.standard_normal((200, 3))
+    model = KSums(4, metric="cosine", fixed_centers=rng.standard_normal((2, 3)), random_state=0)
+    model.fit(X, cannot_link=np.arange(100).reshape(50, 2))
+    stages = [record.stage for record in model.history_]
+    values = [record.objective for record in model.history_[stages.index("assign") :]]
+    assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(values))
+
+
+def test_groups_are_placed_within_limits_under_both_objectives(rng):
+    X = np.r_[rng.standard_normal((8, 2)), rng.standard_normal((4, 2)) + 9]
+    for objective in ("distortion", "pairwise"):
+        model = KSums(3, objective=objective, size_max=4, random_state=0)
+        assert model.fit(X, must_link=[0] * 4 + [1] * 4 + [-1] * 4).sizes_.tolist() == [4, 4, 4]
+        grouped = KSums(3, objective=objective, size_max=40, random_state=0)
+        assert grouped.fit(rng.standard_normal((60, 2)), must_link=np.arange(60) // 5).sizes_.max() <= 40
+
+
+def test_no_cluster_is_empty_where_all_rows_are_linked(rng):
+    with pytest.warns(ConvergenceWarning, match="distinct"):
+        labels = KSums(3, random_state=0).fit(np.ones((6, 2)), cannot_link=[[0, 1], [2, 3], [4, 5]]).labels_
+    assert np.bincount(labels).min() == 1 or np.bincount(labels).min() == 2
+    X, pairs = rng.standard_normal((60, 2)), np.arange(60).reshape(30, 2)
+    model = KSums(3, fixed_centers=[[1e4, 1e4]], random_state=0).fit(X, cannot_link=pairs)
+    assert holds(model.labels_, cannot=pairs)
+    assert model.sizes_.min() >= 1
+
+
+def test_all_rows_fixed_with_weights_and_limits(rng):
+    X, labels = rng.standard_normal((60, 2)), np.arange(60) % 2
+    model = KSums(2, size_max=40, random_state=0).fit(X, sample_weight=rng.random(60), fixed_labels=labels)
+    np.testing.assert_array_equal(model.labels_, labels)
+
+
+def test_missing_groups_are_none(X):
+    pandas = pytest.importorskip("pandas")
+    for groups in (
+        ["a", "a", float("nan"), float("nan"), *[""] * 116],
+        [-1, -1, -1, None, 5, 5, *[None] * 114],
+        pandas.Series(["a", "a", *[None] * 118], dtype="string"),
+    ):
+        plan = KSums(5, random_state=0).fit(X, must_link=groups).plan_
+        assert plan.shape.n == 119
+
+
 # ------------------------------------------------------------------------------------------ refusals
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -293,6 +346,17 @@ def test_fixed_centres_without_a_meaning_are_refused(X):
         KSums(5, fixed_centers=X[:1], objective="pairwise").fit(X)
     with pytest.raises(ValueError, match="a row of zeros in fixed_centers has no direction"):
         KSums(5, fixed_centers=np.zeros((1, 3)), metric="cosine").fit(X)
+
+
+def test_what_knows_no_constraints_is_refused(X):
+    with pytest.raises(ValueError, match="polish='assign' gives each sample its nearest centre"):
+        KSums(8, engine="neighbors", polish="assign").fit(X, fixed_labels=np.r_[3, np.full(119, -1)])
+    with pytest.raises(ValueError, match="fixed_centers with size_min or size_max is not offered for weighted"):
+        KSums(3, fixed_centers=X[:1], size_max=5000).fit(X, sample_weight=np.arange(1.0, 121))
+    with pytest.raises(ValueError, match="must_link joins the 4 rows into 2 groups, fewer than n_clusters=3"):
+        KSums(3).fit(X[:6], sample_weight=[1, 1, 1, 1, 0, 0], must_link=[[0, 1], [2, 3]])
+    with pytest.raises(ValueError, match="must_link must be pairs of rows"):
+        KSums(3).fit(X, must_link=[[0, 1], [2]])
 
 
 def test_rows_without_weight_cannot_be_linked(X):

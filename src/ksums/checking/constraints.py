@@ -58,6 +58,17 @@ def check_constraints(
     low, high = check_sizes(estimator, sizes[active], weights is not None)
     unit_of = np.arange(n) if units is None else units
     count = int(unit_of.max()) + 1
+    constrained = centres is not None or labels is not None or pairs is not None
+    if constrained and getattr(estimator, "polish", None) == "assign":
+        raise ValueError(
+            f"{name}: polish='assign' gives each sample its nearest centre, whatever constraints there are; use "
+            "polish='pass'."
+        )
+    if centres is not None and low is not None and (weights is not None or units is not None):
+        raise ValueError(
+            f"{name}: fixed_centers with size_min or size_max is not offered for weighted or linked rows; leave one of "
+            "these out."
+        )
     loads = np.bincount(unit_of, sizes, minlength=count)
     fixed = None if labels is None else _fixed_units(name, labels, unit_of, count)
     conflicts = None if pairs is None else _conflicts(name, pairs, unit_of, count, fixed)
@@ -68,16 +79,17 @@ def check_constraints(
         )
     if high is not None and units is not None:
         _check_units_fit(name, unit_of, loads, high)
+    found = len(np.unique(unit_of[active]))
+    if found < k:
+        raise ValueError(
+            f"{name}: must_link joins the {len(active)} rows into {found} groups, fewer than n_clusters={k}; ask for "
+            "fewer clusters or fewer links."
+        )
     if fixed is not None:
-        _check_fixed(name, fixed, loads, low, high, k, count)
+        _check_fixed(name, fixed, loads, low, high, k, found)
     if conflicts is not None:
         room = None if low is None or high is None else (loads, low, high)
         _check_colours(name, conflicts, fixed, k, unit_of, room)
-    if count < k:
-        raise ValueError(
-            f"{name}: must_link joins the {n} rows into {count} groups, fewer than n_clusters={k}; ask for fewer "
-            "clusters or fewer links."
-        )
     return CheckedConstraints(low, high, units, fixed, conflicts, centres)
 
 
@@ -97,6 +109,11 @@ def check_sizes(
     low, high = _limit(name, "size_min", size_min, k, 0.0), _limit(name, "size_max", size_max, k, np.inf)
     if not weighted:
         low, high = np.ceil(low), np.floor(high)
+    if own:  # no cluster is empty
+        low = np.maximum(low, sizes.min())
+    if (high < sizes.min()).any():
+        r = int(np.flatnonzero(high < sizes.min())[0])
+        raise ValueError(f"{name}: size_max={high[r]:g} leaves no room for a single row in cluster {r}; raise it.")
     if (low > high).any():
         r = int(np.flatnonzero(low > high)[0])
         raise ValueError(
@@ -145,8 +162,8 @@ def _limit(name: str, parameter: str, value: Any, k: int, default: float) -> np.
 
 
 def _sum_in_words(parameter: str, value: Any, limits: np.ndarray, k: int) -> str:
-    if np.ndim(value) == 0:
-        return f"{parameter}={value:g} times n_clusters={k}, {limits.sum():g},"
+    if np.ptp(limits) == 0 and np.ndim(value) == 0:
+        return f"{parameter}={limits[0]:g} times n_clusters={k}, {limits.sum():g},"
     return f"the sum of {parameter}, {limits.sum():g},"
 
 
@@ -193,7 +210,15 @@ def _units(name: str, must_link: Any, n: int) -> np.ndarray | None:
     """The unit of each row: numbers 0, 1, … in the order of their first rows."""
     if must_link is None:
         return None
-    given = np.asarray(must_link)
+    try:
+        given = must_link if hasattr(must_link, "dtype") else np.asarray(must_link)
+        if given.dtype.kind not in "iuf" and np.ndim(must_link) == 1:  # texts stay texts, missing values missing
+            given = np.asarray(must_link, dtype=object)
+        given = np.asarray(given)
+    except ValueError:
+        raise ValueError(
+            f"{name}: must_link must be pairs of rows, shape (p, 2), or one group for each of the {n} rows."
+        ) from None
     if given.ndim == 1 and given.size:
         if len(given) != n:
             raise ValueError(
@@ -217,15 +242,19 @@ def _units(name: str, must_link: Any, n: int) -> np.ndarray | None:
 
 def _groups(given: np.ndarray) -> np.ndarray:
     """Group numbers; rows of no group (−1, None, NaN or an empty string) get one of their own."""
-    if given.dtype.kind in "iu":
-        alone = given < 0
-    elif given.dtype.kind == "f":
-        alone = np.isnan(given) | (given < 0)
-    else:
-        alone = np.array([value is None or value != value or str(value).strip() == "" for value in given.tolist()])
     groups = len(given) + np.arange(len(given))
-    groups[~alone] = np.unique(given[~alone].astype(str), return_inverse=True)[1]
+    named = np.array([not _is_nothing(value) for value in given.tolist()])
+    groups[named] = np.unique(given[named].astype(str), return_inverse=True)[1]
     return groups
+
+
+def _is_nothing(value: Any) -> bool:
+    """Whether a group is none: None, NaN, the missing value of pandas, a negative number, or a blank text."""
+    if isinstance(value, str):
+        return not value.strip()
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (int, float)) and not value >= 0
 
 
 def _conflicts(name: str, pairs: np.ndarray, unit_of: np.ndarray, count: int, fixed: np.ndarray | None) -> Graph:
@@ -269,7 +298,7 @@ def _check_colours(
         colour(part_of(conflicts, linked), np.zeros((len(linked), k)), held, room)
     except UncolourableError as error:
         rows = np.array([int(np.flatnonzero(unit_of == linked[at])[0]) for at in error.vertices[: max(k + 1, _NAMED)]])
-        named = _named(rows, len(error.vertices))
+        named = _named(rows, len(error.vertices), max(k + 1, _NAMED))
         if error.reason == "clique":
             text = f"the {len(rows)} rows {named} must all be in different clusters, but n_clusters={k}"
         elif error.reason == "exhausted":
@@ -305,10 +334,10 @@ def _fixed_labels(name: str, fixed_labels: Any, n: int, k: int) -> np.ndarray | 
         )
     whole = labels.dtype.kind in "iu" or (labels.dtype.kind == "f" and bool((labels == np.round(labels)).all()))
     if not whole or labels.min() < -1 or labels.max() >= k:
-        wrong = labels[(labels < -1) | (labels >= k)] if whole else labels
+        wrong = labels[(labels < -1) | (labels >= k)] if whole or labels.dtype.kind != "f" else labels[labels % 1 != 0]
         raise ValueError(
             f"{name}: fixed_labels must hold clusters 0 … {k - 1}, or -1 for rows that may move; got "
-            f"{wrong[0] if len(wrong) else labels.dtype!r}."
+            f"{wrong[0] if len(wrong) else labels.dtype}."
         )
     return None if (labels < 0).all() else labels.astype(np.int32)
 
@@ -417,8 +446,8 @@ def _check_active(
         )
 
 
-def _named(rows: np.ndarray, count: int) -> str:
-    return ", ".join(map(str, rows[: max(_NAMED, len(rows))].tolist())) + (", …" if count > len(rows) else "")
+def _named(rows: np.ndarray, count: int, most: int = _NAMED) -> str:
+    return ", ".join(map(str, rows[:most].tolist())) + (", …" if count > most else "")
 
 
 def refuse_constraints(estimator: Any, given: dict[str, Any]) -> None:

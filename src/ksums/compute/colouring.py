@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import maximum_flow
 _EARLY = 32
 """For the first vertices, this many, the search looks whether all others still fit into the room that is left."""
 STEPS = 100_000
-"""Vertices that the search colours, those that it colours again included, before it gives up."""
+"""Colours that the search takes back before it gives up."""
 
 
 class Graph(NamedTuple):
@@ -180,9 +180,9 @@ def _search(graph: Graph, costs: np.ndarray, colours: np.ndarray, free: np.ndarr
                 raise UncolourableError(free if clique is None else clique, "exhausted" if clique is None else "clique")
             at, untried = trail.pop()
             set_colour(at, int(colours[free[at]]), -1)
-        steps += 1
-        if steps > STEPS:
-            raise UncolourableError(free, "given up")
+            steps += 1
+            if steps > STEPS:
+                raise UncolourableError(free, "given up")
         set_colour(at, untried.pop(), 1)
         trail.append((at, untried))
 

@@ -26,7 +26,7 @@ from ksums.compute.threads import computing
 from ksums.estimators.attributes import measured_attributes
 from ksums.estimators.callbacks import Listening, check_callbacks
 from ksums.estimators.checkpoints import facts_of_rows, seeds_and_checkpoint
-from ksums.estimators.constraints import constraints_for
+from ksums.estimators.constraints import centres_in, constraints_for, init_of_units
 from ksums.estimators.interruption import FitInterrupted
 from ksums.io.sources import is_source
 from ksums.method.data.centres import prepare_with_centres
@@ -208,7 +208,6 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         check_parameters(self)
         protocol, functions = check_callbacks(type(self).__name__, self.callbacks)
         X, weights, rows, init, plan, constraints, units = self._prepare(X, sample_weight, links)
-        self._warn_of_zero_rows(rows)
         wants_checkpoint = getattr(self, "checkpoint", None) is not None
         facts = facts_of_rows(X, weights, init, constraints, units) if wants_checkpoint else {}
         seeds, file = seeds_and_checkpoint(self, plan.runs, facts)
@@ -265,9 +264,9 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         check_parameters(asked)
         if is_on_card(X) or getattr(asked, "device", None) not in (None, "cpu"):
             return self._on_card().plan_for(asked, X, sample_weight)
-        return asked._prepare(X, sample_weight, Links()).plan
+        return asked._prepare(X, sample_weight, Links(), warn=False).plan
 
-    def _prepare(self, X: Any, sample_weight: Any, links: Links) -> Prepared:
+    def _prepare(self, X: Any, sample_weight: Any, links: Links, warn: bool = True) -> Prepared:
         """Check the data, and plan."""
         X = checking.check_rows(self, X, reset=True)
         n, k = X.shape[0], int(self.n_clusters)
@@ -279,13 +278,16 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         checking.check_enough_rows(self, n, rows.n_active, k)
         if self.metric == "cosine":
             checking.check_directions(self, _zero_rows(rows))
+        if warn:
+            self._warn_of_zero_rows(rows)
         checked = check_constraints(self, X, weights, rows.active, links)
         units = checked.units
+        centres = centres_in(checked, rows, self.metric)
         if units is not None:
+            if isinstance(init, np.ndarray):
+                init = init_of_units(init, rows, units)
             rows = rows_of_units(rows, units)
-            if isinstance(init, np.ndarray) and init.ndim == 1:
-                init = init[np.unique(units, return_index=True)[1]]
-        constraints = constraints_for(checked, rows, self)
+        constraints = constraints_for(checked, rows, centres, self)
         shape = Shape(
             rows.n_active,
             rows.d,
@@ -315,9 +317,10 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         k, labels = run.k, run.labels.copy() if units is None else run.labels[units]
         measures = measure_clusters(X, labels, k, self.metric, weights)
         found = measured_attributes(run, measures, plan, arithmetic_of(X), weighted=weights is not None)
+        found |= self._more_attributes_of(run, measures, plan)
         if weights is not None and (idle := np.flatnonzero(weights == 0)).size:
             labels[idle] = self._nearest(X, idle, found["cluster_centers_"])
-        return {"labels_": labels, **found, **self._more_attributes_of(run, measures, plan)}
+        return {"labels_": labels, **found}
 
     def _more_attributes_of(self, run: Any, measures: ClusterMeasures, plan: Any) -> dict[str, Any]:
         return {}

@@ -17,11 +17,24 @@ from ksums.method.state.constraints import Constraints
 from ksums.method.state.limits import Limits
 
 
-def constraints_for(checked: CheckedConstraints, rows: Rows, estimator: Any) -> Constraints | None:
+def centres_in(checked: CheckedConstraints, rows: Rows, metric: str) -> np.ndarray | None:
+    """Centres that do not move, in the space of prepared rows."""
+    if checked.centres is None:
+        return None
+    return centres_for_rows(checked.centres, rows, metric).vectors.astype(np.float64)
+
+
+def init_of_units(init: np.ndarray, rows: Rows, units: np.ndarray) -> np.ndarray:
+    """The start for rows that move together: the label of the first of them; centres without the shift of the rows."""
+    if init.ndim == 1:
+        return init[np.unique(units, return_index=True)[1]]
+    return init if rows.shift is None else init - rows.shift
+
+
+def constraints_for(
+    checked: CheckedConstraints, rows: Rows, centres: np.ndarray | None, estimator: Any
+) -> Constraints | None:
     """What labels of prepared rows must keep to; None: nothing. Rows that move together are one row by now."""
-    centres = None
-    if checked.centres is not None:
-        centres = centres_for_rows(checked.centres, rows, estimator.metric).vectors.astype(np.float64)
     limits = None if checked.low is None or checked.high is None else Limits(checked.low, checked.high)
     groups = None
     if rows.inner is not None and estimator.objective == "pairwise":

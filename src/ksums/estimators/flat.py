@@ -96,7 +96,7 @@ class KSums(Clusterer):
 
     size_min, size_max : float or array-like of shape (k,), default=None
         Hard limits on the size of each cluster: number of samples, or sum of weights; one for all clusters or one for
-        each. ``size_max="balanced"`` makes clusters as equal as they can be. The fit is first made without limits; then
+        each. ``size_max="balanced"``: ⌊n/k⌋ or ⌈n/k⌉ rows each. The fit is first made without limits; then
         rows are assigned to its centres at the least possible cost within the limits, and improved by moves, exchanges
         and cycles of rows that change places. With weights the assignment is approximate, and for very tight limits
         none may be found. ``fit`` takes further constraints: links between rows, and rows whose cluster is known.

@@ -22,7 +22,7 @@ _RESTARTS = {"low": 0, "default": 6, "high": 32}
 """Trials from random rows as centres, by effort, where the constraints raise the objective by more than ``FAR``: then
 the clusters found without them may be far from the best ones under them."""
 FAR = 0.05
-_WORK = 2e10
+_WORK = 5e9
 """All trials together take about this many multiplications at most: some seconds."""
 _WORK_OF_TRIAL, _LEAST_COLUMNS = 40.0, 16
 """Comparisons of each row with each cluster in a trial, by passes and by assignments under the limits; a comparison of

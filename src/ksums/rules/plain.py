@@ -61,7 +61,9 @@ class _Squares(PlainForm):
         n, rows = sums.sizes, np.arange(len(own))
         p, q = rule.exponent_for(rule.p, n), rule.exponent_for(rule.q, n[own])
         distances = sq_norms[:, None] - 2 * products / n + sums.sq_composites / n**2
-        alone = np.maximum(n[own] - weights, _TINY)  # nobody asks for the cost of a cluster's last sample
+        alone = np.where(
+            n[own] > weights, n[own] - weights, n[own]
+        )  # nobody asks for the cost of a cluster's last sample
         stay = (n[own] / alone) ** q * distances[rows, own]
         return stay, (n / (n + weights[:, None])) ** p * distances
 
@@ -153,26 +155,28 @@ class _Direction(_Directions):
 
 
 class _Length(_Directions):
+    """Differences of two lengths as quotients, which lose no digits where the lengths are large."""
+
     def stay_cost(self, rule, x, weight, sums, src):
         composite = sums.composites[src]
-        q = rule.exponent_for(rule.q, sums.sizes[src])
-        return float(np.linalg.norm(composite - q * weight * x) - np.sqrt(composite @ composite)) / q
+        q, sq_length = rule.exponent_for(rule.q, sums.sizes[src]), composite @ composite
+        less = weight * (q * weight * (x @ x) - 2 * (x @ composite))
+        return float(less / (np.sqrt(max(sq_length + q * less, 0.0)) + np.sqrt(sq_length)))
 
     def join_costs(self, rule, x, weight, sums):
-        lengths = np.linalg.norm(sums.composites, axis=1)
+        sq_lengths = np.sum(sums.composites**2, axis=1)
         p = rule.exponent_for(rule.p, sums.sizes)
-        return (lengths - np.linalg.norm(sums.composites + np.outer(p, weight * x), axis=1)) / p
-
-    def rounding_margin(self, x, sums, src):
-        return float(_ROUNDING * np.sqrt(sums.sq_composites[src]))
+        more = weight * (2 * (sums.composites @ x) + p * weight * (x @ x))
+        return -more / (np.sqrt(sq_lengths) + np.sqrt(np.maximum(sq_lengths + p * more, 0.0)))
 
     def block_costs(self, rule, products, sq_norms, weights, own, sums):
         n, sq_lengths, rows = sums.sizes, sums.sq_composites, np.arange(len(own))
-        p, q = rule.exponent_for(rule.p, n), rule.exponent_for(rule.q, n[own])
-        lengths, q_w, p_w = np.sqrt(sq_lengths), q * weights, p * weights[:, None]
-        left = np.sqrt(np.maximum(sq_lengths[own] - 2 * q_w * products[rows, own] + q_w**2 * sq_norms, 0.0))
-        joined = np.sqrt(np.maximum(sq_lengths + 2 * p_w * products + p_w**2 * sq_norms[:, None], 0.0))
-        return (left - lengths[own]) / q, (lengths - joined) / p
+        p, q, w = rule.exponent_for(rule.p, n), rule.exponent_for(rule.q, n[own]), weights[:, None]
+        less = weights * (q * weights * sq_norms - 2 * products[rows, own])
+        left = np.sqrt(np.maximum(sq_lengths[own] + q * less, 0.0)) + np.sqrt(sq_lengths[own])
+        more = w * (2 * products + p * w * sq_norms[:, None])
+        joined = np.sqrt(sq_lengths) + np.sqrt(np.maximum(sq_lengths + p * more, 0.0))
+        return less / np.maximum(left, _TINY), -more / np.maximum(joined, _TINY)
 
 
 _FORMS: dict[Kind, PlainForm] = {

@@ -31,6 +31,8 @@ def costs_of_centres(rows: Rows, state: ClusterState, rule: Rule, constraints: C
             costs = 1.0 - products
         else:
             costs = factors * (rows.sq_norms[ids, None] - 2.0 * products + squares)
+            if rows.inner is not None and rule.kind is PAIRS:
+                costs += factors * (rows.inner[ids] / rows.weights_of(ids))[:, None]
         return costs if rows.weights is None else rows.weights[ids, None] * costs
 
     return costs_of

@@ -56,6 +56,8 @@ def limits_for_rows(
     held = rows.active[others[rows.active]]
     sizes = np.bincount(labels[held], weights[held], minlength=k)
     least = np.maximum(limits.low, weights[rows.active].min())
+    if np.count_nonzero(sizes == 0) > len(ids):  # too few rows for all clusters that have none yet
+        least = limits.low
     return np.maximum(least - sizes, 0.0), limits.high - sizes
 
 
@@ -138,7 +140,7 @@ def _exchange_pairs(rows: Rows, state: ClusterState, rule: Rule, ids: np.ndarray
 
         f_b |x − C_b|² − f_a |x − C_a|²  +  f_a |y − C_a|² − f_b |y − C_b|²  −  (f_a/n_a + f_b/n_b) |x − y|².
 
-    Since |x − y|² ≤ 2 |x − C_a|² + 2 |y − C_a|², a sum of one bound for x and one for y tells most pairs away.
+    Since |x − y|² ≤ 2 |x − C_a|² + 2 |y − C_a|², a sum of one bound for x and one for y rules out most pairs.
     """
     k, factors = len(state.sizes), state.sizes if rule.kind is PAIRS else np.ones(len(state.sizes))
     members = members_by_cluster(ids, state.labels[ids], k)

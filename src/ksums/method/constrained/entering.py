@@ -8,11 +8,11 @@ from scipy.optimize import linear_sum_assignment
 from ksums.compute.colouring import UncolourableError, colour, part_of, room_for
 from ksums.method.constrained.costs import costs_of_centres
 from ksums.method.constrained.cycles import limits_for_rows
-from ksums.method.constrained.transport import Costs, cheapest_assignment
+from ksums.method.constrained.transport import Costs, InfeasibleError, cheapest_assignment
 from ksums.method.constrained.weighted import weighted_assignment
 from ksums.method.data.rows import Rows
 from ksums.method.state.constraints import Constraints
-from ksums.method.state.limits import Limits
+from ksums.method.state.limits import Limits, no_limits
 from ksums.method.state.state import ClusterState
 from ksums.rules.kinds import Rule
 
@@ -32,13 +32,33 @@ def constrained_labels(
         labels[held] = constraints.fixed[held]
     if constraints.conflicts is not None:
         _place_linked(rows, labels, costs_of, constraints, k)
-    ids = constraints.unlinked(rows.active)
+    ids = constraints.not_apart(rows.active)
     low, high = limits_for_rows(rows, labels, ids, constraints, k)
     if rows.weights is None or constraints.limits is None:
         labels[ids], prices = cheapest_assignment(ids, costs_of, low, np.minimum(high, len(ids)), prices)
     else:
         labels[ids], prices = weighted_assignment(ids, rows.weights[ids], costs_of, Limits(low, high), prices)
+    _fill_empty(rows, labels, costs_of, constraints, k)
     return labels, prices
+
+
+def _fill_empty(rows: Rows, labels: np.ndarray, costs_of: Costs, constraints: Constraints, k: int) -> None:
+    """Give each empty cluster the row that loses least by coming to it; nobody there must be kept apart from it."""
+    low, high = no_limits(k) if constraints.limits is None else constraints.limits
+    ids = constraints.movable(rows.active)
+    weights = rows.weights_of(ids)
+    for r in np.flatnonzero(np.bincount(labels[rows.active], minlength=k) == 0):
+        own = labels[ids]
+        sizes = np.bincount(labels[rows.active], rows.weights_of(rows.active), minlength=k)
+        counts = np.bincount(labels[rows.active], minlength=k)
+        free = (counts[own] > 1) & (sizes[own] - weights >= low[own]) & (weights <= high[r])
+        if not free.any():
+            raise InfeasibleError(
+                f"cluster {r} would be empty: no row can join it within all constraints; ask for fewer clusters."
+            )
+        spare = ids[free]
+        costs = np.concatenate([costs_of(part) for part in rows.blocks_of(spare, k)])
+        labels[spare[int((costs[:, r] - costs[np.arange(len(spare)), labels[spare]]).argmin())]] = r
 
 
 def _place_linked(rows: Rows, labels: np.ndarray, costs_of: Costs, constraints: Constraints, k: int) -> None:

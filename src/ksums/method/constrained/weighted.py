@@ -31,6 +31,9 @@ def weighted_assignment(
     ids: np.ndarray, loads: np.ndarray, costs_of: Costs, limits: Limits, prices: np.ndarray | None = None
 ) -> Assignment:
     """Labels of low total cost within limits on the sums of ``loads``; raises InfeasibleError if none are found."""
+    k = len(limits.low)
+    if not len(ids) or k == 1:
+        return Assignment(np.zeros(len(ids), np.int32), np.zeros(k))
 
     def costs_of_load(part: np.ndarray) -> np.ndarray:
         return costs_of(part) / loads[np.searchsorted(ids, part)][:, None]
@@ -46,7 +49,7 @@ class _Repair:
     def __init__(self, ids: np.ndarray, loads: np.ndarray, costs_of: Costs, limits: Limits, labels: np.ndarray) -> None:
         self.ids, self.loads, self.costs_of, self.limits, self.labels = ids, loads, costs_of, limits, labels
         self.sizes = np.bincount(labels, loads, minlength=len(limits.low))
-        self.slack = _SLACK * max(1.0, float(loads.max()))
+        self.slack = _SLACK * float(loads.max())
 
     def go(self) -> np.ndarray:
         """The labels; raises InfeasibleError where neither moves nor exchanges help any more."""
@@ -143,7 +146,7 @@ class _Movers:
     def __init__(self, rows: Rows, state: ClusterState, limits: Limits) -> None:
         from ksums.method.nearest.lists import NeighbourLists  # Numba is loaded by the first fit, not by the import
 
-        self.rows, self.state, self.limits = rows, state, limits
+        self.rows, self.state, self.limits, self.moves = rows, state, limits, 0
         self.lists = NeighbourLists(rows.dtype).make(state, rule_for("distortion", "l2", "hartigan"), _LIST).lists
         self.centres = state.composites / state.sizes[:, None]
         self.squares = sq_norms(self.centres)
@@ -155,6 +158,8 @@ class _Movers:
         for near in self._nearest(src, lambda clusters: state.sizes[clusters] < limits.high[clusters]):
             ids = self.members[src]
             ids = ids[state.labels[ids] == src]
+            if state.sizes[src] <= limits.high[src] or not len(near):
+                continue
             losses = self._costs(ids, near) - self._costs(ids, np.array([src]))
             for at in np.argsort(losses, axis=None, kind="stable"):
                 if state.sizes[src] <= limits.high[src]:
@@ -165,6 +170,8 @@ class _Movers:
         """The nearest rows of clusters that can spare them join, until the cluster is large enough."""
         state, limits = self.state, self.limits
         for near in self._nearest(dst, lambda clusters: state.sizes[clusters] > limits.low[clusters]):
+            if state.sizes[dst] >= limits.low[dst] or not len(near):
+                continue
             ids = np.concatenate([self.members[r] for r in near])
             losses = self._costs(ids, np.array([dst]))[:, 0]
             for at in np.argsort(losses, kind="stable"):
@@ -173,16 +180,17 @@ class _Movers:
                 self._move(int(ids[at]), int(state.labels[ids[at]]), dst)
 
     def _nearest(self, r: int, suits: Callable[[np.ndarray], np.ndarray]) -> Iterator[np.ndarray]:
-        """Clusters that suit: those of the list of r, then the nearest of all, as long as there are any."""
-        near = self.lists[r]
-        while len(near):
-            near = near[(near != r) & suits(near)]
-            if len(near):
-                yield near
-            others = np.flatnonzero(suits(np.arange(len(self.squares))))
-            others = others[others != r]
+        """Clusters that suit: those of the list of r, then all, the nearest first, as long as rows move."""
+        near = self.lists[r][self.lists[r] != r]
+        yield near[suits(near)]
+        before = -1
+        while self.moves > before:
+            before = self.moves
+            others = np.delete(np.arange(len(self.squares)), r)
             distances = self.squares[others] - 2 * (self.centres[others] @ self.centres[r])
-            near = others[np.argsort(distances, kind="stable")[:_LIST]]
+            order = others[np.argsort(distances, kind="stable")]
+            for part in blocks(len(order), _LIST):
+                yield order[part][suits(order[part])]
 
     def _costs(self, ids: np.ndarray, clusters: np.ndarray) -> np.ndarray:
         parts = self.rows.blocks_of(ids, len(clusters))
@@ -197,6 +205,7 @@ class _Movers:
         if src == dst or state.labels[i] != src or too_few or state.sizes[dst] + weight > limits.high[dst]:
             return
         state.labels[i] = dst
+        self.moves += 1
         for cluster, sign in ((src, -1), (dst, 1)):
             state.sizes[cluster] += sign * weight
             state.counts[cluster] += sign

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from ksums.method.data.rows import Rows
+from ksums.method.data.sums import add_by_cluster
 
 
 def rows_of_units(rows: Rows, units: np.ndarray) -> Rows:
@@ -29,7 +30,7 @@ def rows_of_units(rows: Rows, units: np.ndarray) -> Rows:
     else:
         means = np.zeros((count, rows.d))
         for ids in rows.blocks_of(rows.active):
-            means += shares[:, ids] @ rows.read(ids, np.float64)
+            add_by_cluster(rows.read(ids), units[ids], weights[ids] / total[units[ids]], means)
         squares = np.einsum("it,it->i", means, means)
     mean_squares = shares @ rows.sq_norms
     return replace(

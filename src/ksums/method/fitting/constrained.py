@@ -213,7 +213,7 @@ class ConstrainedRun(Run):
         moved = 0
         if constraints.limits is not None:
             moved, self.prices = cycle_pass(rows, state, rule, constraints, self.prices)
-        if constraints.conflicts is not None or constraints.groups is not None:
+        if constraints.conflicts is not None:
             moved += exchange_pass(rows, state, rule, constraints, deadline)
         return moved
 

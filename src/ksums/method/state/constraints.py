@@ -47,6 +47,11 @@ class Constraints(NamedTuple):
         ids = self.movable(ids)
         return ids if self._special is None else ids[~self._special[ids]]
 
+    def not_apart(self, ids: np.ndarray) -> np.ndarray:
+        """Those of some rows that may move and meet everybody."""
+        ids = self.movable(ids)
+        return ids if self.conflicts is None else ids[np.diff(self.conflicts.starts)[ids] == 0]
+
     def linked(self, ids: np.ndarray) -> np.ndarray:
         """The others of those that may move."""
         ids = self.movable(ids)
@@ -83,7 +88,7 @@ def check_constraints(rows: Rows, labels: np.ndarray, k: int, constraints: Const
     active = rows.active
     sizes = np.bincount(labels[active], rows.weights_of(active), minlength=k)
     if constraints.limits is not None:
-        slack = 1e-9 * max(1.0, float(sizes.max()))
+        slack = 1e-9 * float(sizes.max())
         assert (sizes >= constraints.limits.low - slack).all(), "a cluster is smaller than size_min"
         assert (sizes <= constraints.limits.high + slack).all(), "a cluster is larger than size_max"
     if constraints.fixed is not None:
