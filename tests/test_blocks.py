@@ -338,7 +338,6 @@ def test_what_the_engine_is_not_offered_for():
         {"metric": "cosine"},
         {"rule": "hartigan"},
         {"refine": None},
-        {"size_max": 20},
         {"init": np.zeros((2, 3))},
     ):
         with pytest.raises(ValueError, match=r"engine='blocks' is for .* got .* Use engine='exact'"):
