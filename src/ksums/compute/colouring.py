@@ -85,7 +85,7 @@ def colour(graph: Graph, costs: np.ndarray, held: np.ndarray, room: Room | None 
 
 
 def clique_in(graph: Graph, vertices: np.ndarray, more_than: int) -> np.ndarray | None:
-    """More than so many vertices that are all joined to each other, if a greedy search finds them."""
+    """More than this many vertices that are all joined to each other, if a greedy search finds them."""
     inside = np.zeros(len(graph.starts) - 1, bool)
     inside[vertices] = True
     degrees = np.diff(graph.starts)

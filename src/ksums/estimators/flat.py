@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.callback import with_callbacks
 
 from ksums.checking import options
-from ksums.checking.constraints import Links, check_assign, refuse_links
+from ksums.checking.constraints import Links, refuse_links
 from ksums.checking.parameters import check_parameters
+from ksums.checking.sizes import check_assign
 from ksums.compute.arrays import Matrix, arithmetic_of, as_dense
 from ksums.compute.tensors import as_numpy, is_on_card
 from ksums.compute.threads import computing
