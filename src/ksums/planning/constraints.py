@@ -28,15 +28,15 @@ _WORK_OF_TRIAL, _LEAST_COLUMNS = 40.0, 16
 """Comparisons of each row with each cluster in a trial, by passes and by assignments under the limits; a comparison of
 rows with fewer columns takes as long as with these."""
 _SAMPLE, _SAMPLE_PER_CLUSTER = 20_000, 100
-"""Of more than twice as many rows a sample is clustered under limits in proportion, and its centres are taken: for
-n = 10⁶ and k = 100 assignments and cycles of all rows would take ninety times as long as the fit without limits."""
+"""Of more than twice as many rows a sample is clustered under limits in proportion, and its centres are taken: trials
+and cycles of all rows would take far longer than the fit without limits (``benchmarks/limits.py growth``)."""
 _ROUND_GAIN, _ROUND_GAIN_AFTER_SAMPLE = 1e-6, 1e-3
 """Assignments to the centres of the last one end when one gains less: passes and cycles gain the rest faster."""
 _TOL_AFTER_SAMPLE = 3e-4
 """Passes over all rows after a sample end when one gains less."""
 _MOST_FOR_CYCLES = 3e7
-"""For more comparisons than this, n·k, cycles of all rows take longer than everything before; after a sample they gain
-0.1 % (n = 10⁶, k = 100)."""
+"""For more comparisons than this, n·k, cycles of all rows take longer than everything before and gain little after a
+sample."""
 _MOST_CLUSTERS = 512
 """A path in the graph of k clusters takes k² steps: for more clusters rows that are too many move to near clusters."""
 HOPEFUL = 3.0
