@@ -320,3 +320,50 @@ class CardPlan:
         from ksums.planning.words import card_lines
 
         return "\n".join(card_lines(self))
+
+
+@dataclass(frozen=True)
+class PartitionPlan:
+    """What a fit without composite vectors of all columns will do: a table with gaps or words, or distances."""
+
+    shape: Shape
+    objective: str
+    """``"distortion"`` or ``"pairwise"``."""
+    start: str
+    """Where the first labels come from, in words."""
+    relaxations: tuple[float, ...]
+    """The relaxation of each annealing pass."""
+    failures: float
+    """Merge–split trials in a row that may fail before the search ends; 0: no search, infinite: until time is up."""
+    passes_of_trial: int
+    """Exact passes that settle a trial, at most."""
+    max_iter: int
+    """Most passes of a run, without the search."""
+    tol: float = 0.0
+    """Exact passes end when one of them gains no more than this, relatively; 0: when nothing moves."""
+    sample: PartitionPlan | None = None
+    """What is done with a sample of the rows, whose clusters are the start; None: all rows from the start on."""
+    runs: int = 1
+    seconds: float = np.inf
+    notes: tuple[str, ...] = ()
+
+    @property
+    def k(self) -> int:
+        return self.shape.k
+
+    @property
+    def most_records(self) -> int:
+        """The most records that a run can leave."""
+        return self.max_iter + (self.failures > 0)
+
+    @property
+    def summary(self) -> str:
+        """The plan in one line."""
+        from ksums.planning.words import partition_summary
+
+        return partition_summary(self)
+
+    def __repr__(self) -> str:
+        from ksums.planning.words import partition_lines
+
+        return "\n".join(partition_lines(self))

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ksums.planning.constraints import SIZES
-from ksums.planning.plan import CardPlan, ConstrainedPlan, Plan, SamplePlan, ShardPlan, StartPlan, Stop, TreePlan
+from ksums.planning.plan import (
+    CardPlan,
+    ConstrainedPlan,
+    PartitionPlan,
+    Plan,
+    SamplePlan,
+    ShardPlan,
+    StartPlan,
+    Stop,
+    TreePlan,
+)
 from ksums.planning.shape import Shape
 from ksums.planning.starts import SAMPLE_PER_CELL, coarse_clusters
 from ksums.planning.timing import is_limited
@@ -134,6 +144,37 @@ def card_lines(plan: CardPlan) -> list[str]:
     if is_limited(plan.seconds):
         found.append(_line("time", f"at most {plan.seconds:g} s, so labels depend on the machine"))
     return found
+
+
+def partition_summary(plan: PartitionPlan) -> str:
+    """A plan for a table or for distances in one line."""
+    annealing = f", {len(plan.relaxations)} annealing passes" if plan.relaxations else ""
+    search = ", merge–split search" if plan.failures else ""
+    runs = f"; the best of {plan.runs} runs" if plan.runs > 1 else ""
+    limit = f"; at most {plan.seconds:g} s" if is_limited(plan.seconds) else ""
+    return f"{plan.start}{annealing}{search}, exact passes until {_end_of_passes(plan)}{runs}{limit}"
+
+
+def partition_lines(plan: PartitionPlan) -> list[str]:
+    """A plan for a table or for distances in a few lines."""
+    found = [_title(plan.shape), _line("start", plan.start)]
+    if plan.relaxations:
+        hottest = f"{plan.relaxations[0]:.3g}"
+        found.append(_line("annealing", f"{len(plan.relaxations)} passes, relaxation from {hottest} down to 1"))
+    if plan.failures:
+        end = f"{plan.failures:g} trials in a row fail" if np.isfinite(plan.failures) else "the time is up"
+        found.append(_line("search", f"merge–split, until {end}"))
+    end = _end_of_passes(plan)
+    found.append(_line("passes", f"exact over all rows until {end}; at most {plan.max_iter} in all"))
+    if plan.runs > 1:
+        found.append(_line("runs", f"{plan.runs}, of which the best is kept"))
+    if is_limited(plan.seconds):
+        found.append(_line("time", f"at most {plan.seconds:g} s, so labels depend on the machine"))
+    return found + [_line("note", note) for note in plan.notes]
+
+
+def _end_of_passes(plan: PartitionPlan) -> str:
+    return f"one gains less than {100 * plan.tol:g} %" if plan.tol else "nothing moves"
 
 
 def _card_start(plan: CardPlan) -> str:

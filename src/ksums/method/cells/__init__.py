@@ -1,0 +1,1 @@
+"""Tables: sums and counts of observed cells, column by column, and the passes that move their rows."""

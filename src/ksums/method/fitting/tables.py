@@ -1,0 +1,66 @@
+"""Runs over the cells of a table: where their first labels come from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ksums.method.cells.cells import CellCentres, Cells
+from ksums.method.cells.partition import CellPartition
+from ksums.method.cells.starts import distances, seeded_labels, without_empty
+from ksums.method.cells.sums import centres_of
+from ksums.method.fitting.budget import Budget
+from ksums.method.fitting.listener import Listener, OfSample
+from ksums.method.fitting.partitions import InterruptedStart, PartitionJob, PartitionRun, fit_partition
+from ksums.planning.plan import PartitionPlan
+
+_BLOCK = 1 << 16
+"""Rows whose distances to all centres are held at a time."""
+
+
+def fit_cells(
+    cells: Cells,
+    plan: PartitionPlan,
+    listener: Listener,
+    budget: Budget,
+    seeds: list[int],
+    engine: str = "exact",
+    given: np.ndarray | None = None,  # (n,)  labels to start from
+) -> PartitionRun[CellPartition]:
+    """The best of several runs over a table."""
+
+    def start(rng: np.random.Generator) -> CellPartition:
+        if given is not None:
+            labels = without_empty(given.copy(), plan.k, rng)
+        elif plan.sample is None:
+            labels = seeded_labels(cells, plan.k, rng)
+        else:
+            labels, interrupted = _labels_from_sample(cells, plan, listener, budget, rng)
+            if interrupted:
+                raise InterruptedStart(CellPartition(cells, labels, plan.k, plan.objective, engine))
+        return CellPartition(cells, labels, plan.k, plan.objective, engine)
+
+    return fit_partition(PartitionJob(start, plan, listener, budget), seeds)
+
+
+def _labels_from_sample(
+    cells: Cells, plan: PartitionPlan, listener: Listener, budget: Budget, rng: np.random.Generator
+) -> tuple[np.ndarray, bool]:
+    """Cluster a sample of the rows, and give all rows the nearest of its centres; whether that was interrupted."""
+    assert plan.sample is not None
+    chosen = np.sort(rng.choice(cells.n, plan.sample.shape.n, replace=False))
+    words = f"searching a sample of {len(chosen):,} rows"
+    listener.show(words)
+    seed = int(rng.integers(2**31))
+    run = fit_cells(cells.take(chosen), plan.sample, OfSample(listener, words), Budget(budget.deadline), [seed])
+    found = CellPartition(run.partition.cells, run.labels, plan.k, plan.objective)
+    labels = nearest_clusters(cells, centres_of(found.cells, found.sums))
+    return without_empty(labels, plan.k, rng), run.interrupted
+
+
+def nearest_clusters(cells: Cells, centres: CellCentres) -> np.ndarray:
+    """(n,) The nearest centre of each row by its observed cells."""
+    labels = np.empty(cells.n, np.int32)
+    for first in range(0, cells.n, _BLOCK):
+        rows = np.arange(first, min(first + _BLOCK, cells.n))
+        labels[rows] = distances(cells.take(rows), centres).argmin(axis=1)
+    return labels

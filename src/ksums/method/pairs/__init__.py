@@ -1,0 +1,1 @@
+"""Clusterings that know distances only: sums of distances between samples and clusters."""
