@@ -69,7 +69,7 @@ def test_ctrl_c_stops_choosing(blobs, monkeypatch):
     """Otherwise a fit that was cut short would get a score as if it were complete."""
     from ksums import choosing
 
-    def interrupted(self, X):
+    def interrupted(self, X, sample_weight=None):
         warnings.warn("interrupted", FitInterrupted, stacklevel=2)
         return self
 

@@ -14,7 +14,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ksums import BisectingKSums, KSums, PassRecord, SequentialKSums, baselines, history_frame, metrics
+from ksums import (
+    BisectingKSums,
+    KSums,
+    PairwiseKSums,
+    PassRecord,
+    SequentialKSums,
+    TableKSums,
+    baselines,
+    history_frame,
+    metrics,
+)
 
 ESTIMATORS = [
     KSums(),
@@ -28,6 +38,10 @@ ESTIMATORS = [
     SequentialKSums(),
     SequentialKSums(objective="pairwise", shuffle=True),
     SequentialKSums(metric="cosine", half_life=20),
+    KSums(missing="ignore"),
+    TableKSums(),
+    TableKSums(objective="pairwise", scale="range"),
+    PairwiseKSums(),
     *(getattr(baselines, name)() for name in baselines.__all__),
 ]
 """scikit-learn checks these estimators."""

@@ -2,7 +2,7 @@
 
 from ksums import baselines, metrics
 from ksums.compiling import compile
-from ksums.estimators import BisectingKSums, KSums, SequentialKSums
+from ksums.estimators import BisectingKSums, KSums, PairwiseKSums, SequentialKSums, TableKSums
 from ksums.estimators.history import history_frame
 from ksums.estimators.interruption import FitInterrupted
 from ksums.method.fitting.records import PassRecord
@@ -16,6 +16,8 @@ __all__ = [
     "KSums",
     "BisectingKSums",
     "SequentialKSums",
+    "PairwiseKSums",
+    "TableKSums",
     "Annealed",
     "METHODS",
     "PassRecord",

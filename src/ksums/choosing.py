@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import adjusted_rand_score, silhouette_score
+from sklearn.metrics import adjusted_rand_score, silhouette_samples
 from sklearn.metrics.cluster import contingency_matrix
 
-from ksums.checking.data import as_matrix
+from ksums.checking.data import as_matrix, check_weights
 from ksums.compute.arrays import Matrix
 from ksums.estimators import KSums
 from ksums.estimators.interruption import complete_fits
@@ -68,6 +68,7 @@ def choose_k(
     X: Matrix,
     ks: Iterable[int],
     *,
+    sample_weight: np.ndarray | None = None,
     metric: str = "l2",
     objective: str = "distortion",
     pairs: int = 5,
@@ -82,6 +83,8 @@ def choose_k(
     X : array-like or CSR array of shape (n, d)
     ks : iterable of int
         Numbers of clusters to try, each at least 2.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows, in the fits and in the mean silhouette.
     metric, objective, n_threads
         As in :class:`ksums.KSums`.
     pairs : int, default=5
@@ -105,6 +108,7 @@ def choose_k(
     candidates = sorted({int(k) for k in ks})
     X = as_matrix("choose_k", X)
     n = X.shape[0]
+    weights = check_weights(KSums(), sample_weight, n)
     if max_clusters(n) < 2:
         raise ValueError(f"X has {n} rows; choosing a number of clusters requires at least 5.")
     if not candidates or candidates[0] < 2 or candidates[-1] > max_clusters(n):
@@ -117,16 +121,17 @@ def choose_k(
     for k in candidates:
         with complete_fits() as warned:
             unfitted = KSums(k, metric=metric, objective=objective, effort="low", n_threads=n_threads)
-            model = clone(unfitted).set_params(random_state=random_state).fit(X)
+            model = clone(unfitted).set_params(random_state=random_state).fit(X, sample_weight=weights)
         with complete_fits():  # warnings about parts of the data would repeat those about all of it
             rngs = [np.random.default_rng([random_state, k, i]) for i in range(pairs)]
-            agreements = [_agreement(unfitted, X, rng) for rng in rngs]
+            agreements = [_agreement(unfitted, X, weights, rng) for rng in rngs]
         for message in (str(warning.message) for warning in warned):
             if message not in shown:
                 shown.add(message)
                 warnings.warn(message, ConvergenceWarning, stacklevel=2)
         stability, weakest = np.mean(agreements, axis=0).tolist()
-        silhouette = _silhouette(X[sample], model.labels_[sample], metric)
+        own = None if weights is None else weights[sample]
+        silhouette = _silhouette(X[sample], model.labels_[sample], own, metric)
         scores.append(Score(k, float(model.objective_), silhouette, stability, weakest))
         on_score(scores[-1])
     return Choice(scores, *_suggestion(scores))
@@ -137,20 +142,26 @@ def max_clusters(n: int) -> int:
     return int(_PART * min(n, _STABILITY_ROWS)) - 1
 
 
-def _silhouette(rows: Matrix, labels: np.ndarray, metric: str) -> float:
+def _silhouette(rows: Matrix, labels: np.ndarray, weights: np.ndarray | None, metric: str) -> float:
     """Mean silhouette; NaN with a single cluster, or with a cluster for every row."""
     if not 1 < len(np.unique(labels)) < len(labels):
         return float("nan")
-    return float(silhouette_score(rows, labels, metric="cosine" if metric == "cosine" else "euclidean"))
+    found = silhouette_samples(rows, labels, metric="cosine" if metric == "cosine" else "euclidean")
+    return float(np.average(found, weights=weights))
 
 
-def _agreement(unfitted: KSums, X: Matrix, rng: np.random.Generator) -> tuple[float, float]:
+def _agreement(unfitted: KSums, X: Matrix, weights: np.ndarray | None, rng: np.random.Generator) -> tuple[float, float]:
     """Agreement of two models, each of a part of the rows, on the rows that both have seen: overall, and weakest."""
     n = X.shape[0]
     rows = rng.choice(n, min(n, _STABILITY_ROWS), replace=False)
     size = max(unfitted.n_clusters + 1, int(_PART * len(rows)))
     parts = [np.sort(rng.choice(rows, size, replace=False)) for _ in range(2)]
-    models = [clone(unfitted).set_params(random_state=int(rng.integers(2**31))).fit(X[part]) for part in parts]
+    models = [
+        clone(unfitted)
+        .set_params(random_state=int(rng.integers(2**31)))
+        .fit(X[part], sample_weight=None if weights is None else weights[part])
+        for part in parts
+    ]
     common = np.intersect1d(parts[0], parts[1])
     labels = [model.labels_[np.searchsorted(part, common)] for model, part in zip(models, parts, strict=True)]
     counts = contingency_matrix(*labels).astype(np.float64)

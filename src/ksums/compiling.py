@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ksums.estimators import BisectingKSums, KSums, SequentialKSums
+from ksums.estimators import BisectingKSums, KSums, PairwiseKSums, SequentialKSums, TableKSums
 
 TYPES = ("float32", "float64")
 """The arithmetic of the compiled code; narrower types are converted to float32."""
@@ -37,6 +37,8 @@ PARTS = (
     Part("sparse rows", lambda X: KSums(3, random_state=0).fit(sparse.csr_array(X))),
     Part("trees", lambda X: BisectingKSums(3, random_state=0).fit(X)),
     Part("streams", lambda X: SequentialKSums(3, random_state=0).fit(X)),
+    Part("tables", lambda X: TableKSums(3, categorical=["x0"], random_state=0).fit(X.round())),
+    Part("distances", lambda X: PairwiseKSums(3, random_state=0).fit(X)),
 )
 """Everything that default parameters use, and size limits."""
 

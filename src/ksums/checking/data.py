@@ -44,8 +44,11 @@ def _as_array(X: Any) -> Any:
         ) from error
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool) -> Matrix:
-    """X as a C-contiguous array or CSR array of numbers, copied only if its layout or type requires it."""
+def check_rows(estimator: Any, X: Any, *, reset: bool, gaps: bool = False) -> Matrix:
+    """X as a C-contiguous array or CSR array of numbers, copied only if its layout or type requires it.
+
+    ``gaps``: NaN is allowed, and means a missing cell.
+    """
     X = _as_array(X)
     name = type(estimator).__name__
     dtype = getattr(X, "dtype", None)
@@ -69,7 +72,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Matrix:
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-    _check_values(name, X)
+    _check_values(name, X, gaps=gaps)
     return X
 
 
@@ -85,19 +88,24 @@ def as_matrix(name: str, X: Any) -> Matrix:
     return X
 
 
+def check_values_with_gaps(name: str, X: np.ndarray) -> None:
+    """Rows of floats in which NaN is a missing cell."""
+    _check_values(name, X, gaps=True)
+
+
 def check_block(name: str, X: np.ndarray, first: int) -> None:
     """The rows of a block, the first of which has this number among all rows."""
     _check_values(name, X, first)
 
 
-def _check_values(name: str, X: Matrix, first: int = 0) -> None:
-    """Finite, and small enough to square."""
+def _check_values(name: str, X: Matrix, first: int = 0, gaps: bool = False) -> None:
+    """Finite (but for gaps, where they are allowed), and small enough to square."""
     values = X.data if sparse.issparse(X) else X
     if values.dtype.kind != "f":
         return
     for part in blocks(len(values), max(1, (1 << 20) // max(1, values[:1].size))):
         block = values[part]
-        finite = np.isfinite(block)
+        finite = np.isfinite(block) | np.isnan(block) if gaps else np.isfinite(block)
         if not finite.all():
             at = np.argwhere(~finite)[0]
             what = "NaN" if np.isnan(block[tuple(at)]) else "infinity"
@@ -108,14 +116,21 @@ def _check_values(name: str, X: Matrix, first: int = 0) -> None:
                 row, column = int(at[0]), int(at[1])
             raise ValueError(
                 f"Input X contains {what}, first in row {first + row}, column {column}, which {name} does not accept; "
-                "drop such rows or fill them in (for example with sklearn.impute.SimpleImputer)."
+                "drop such rows or fill them in (for example with sklearn.impute.SimpleImputer)"
+                f"{_or_ignore(name, what)}."
             )
         allowed = LARGEST.get(values.dtype, np.inf)
-        if block.size and float(np.abs(block).max()) > allowed:
+        largest = float(np.nanmax(np.abs(block), initial=0.0))
+        if largest > allowed:
             raise ValueError(
-                f"Input X holds values up to {float(np.abs(block).max()):.3g}, whose squares leave the range of "
+                f"Input X holds values up to {largest:.3g}, whose squares leave the range of "
                 f"float64; {name} accepts {values.dtype} up to {allowed:g}: divide X by a constant."
             )
+
+
+def _or_ignore(name: str, what: str) -> str:
+    """The estimator that can do without filling in."""
+    return ", or use missing='ignore'" if name == "KSums" and what == "NaN" else ""
 
 
 def check_weights(estimator: Any, sample_weight: Any, n: int) -> np.ndarray | None:

@@ -123,8 +123,13 @@ FLAT_CONSTRAINTS: Mapping[str, _Constraint] = {
     ),
     "checkpoint": _Constraint("the name of a file, or None", lambda v: v is None or isinstance(v, (str, Path))),
     "device": _Constraint("None, 'cpu', 'cuda' or 'cuda:N'", is_device_name),
+    "missing": one_of("error", "ignore"),
+    "scale": _Constraint(
+        "'std', 'range' or None", lambda v: v is None or (isinstance(v, str) and v in ("std", "range"))
+    ),
+    "unknown": one_of("ignore", "error"),
 }
-"""The constraints of ``KSums``, where some parameters may be more: it is the estimator with ``effort``."""
+"""The constraints of ``KSums`` and ``TableKSums``, where some parameters may be more: they have ``effort``."""
 
 
 def check_parameters(estimator: Any) -> None:

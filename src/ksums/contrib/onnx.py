@@ -45,6 +45,11 @@ def to_onnx(model: Any, path: str | Path | None = None) -> ModelProto:
         raise ImportError("to_onnx requires onnx, which is not installed: pip install onnx.") from error
     scaler, model = parts_of(model)
     check_is_fitted(model)
+    if not hasattr(model, "cluster_centers_"):
+        raise TypeError(
+            f"to_onnx is for models with centres of numbers; a {type(model).__name__} compares categories, gaps or "
+            "distances, which its graph does not know. Use ksums.save, or joblib."
+        )
     centres = as_numpy(model.cluster_centers_)
     kind, dtype = (TensorProto.FLOAT, np.float32) if centres.dtype == np.float32 else (TensorProto.DOUBLE, np.float64)
     centres = centres.astype(np.float64)

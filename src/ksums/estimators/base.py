@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ksums.checking import data as checking
@@ -28,6 +27,7 @@ from ksums.estimators.callbacks import Listening, check_callbacks
 from ksums.estimators.checkpoints import facts_of_rows, seeds_and_checkpoint
 from ksums.estimators.constraints import centres_in, constraints_for, init_of_units
 from ksums.estimators.interruption import FitInterrupted
+from ksums.estimators.seeds import seeds_for
 from ksums.io.sources import is_source
 from ksums.method.data.centres import prepare_with_centres
 from ksums.method.data.measures import ClusterMeasures, distinct_clusters, measure_clusters
@@ -306,9 +306,7 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         return Prepared(X, weights, rows, init, plan, constraints, units)
 
     def _seeds(self, count: int) -> list[int]:
-        if isinstance(self.random_state, np.random.Generator):
-            return self.random_state.integers(2**31, size=count).tolist()
-        return check_random_state(self.random_state).randint(2**31 - 1, size=count).tolist()
+        return seeds_for(self.random_state, count)
 
     def _attributes_of(
         self, X: Matrix, weights: np.ndarray | None, run: Any, plan: Plan | TreePlan, units: np.ndarray | None = None

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.callback import CallbackContext, FitCallback
 
 from ksums.estimators.progress import progress_for
-from ksums.planning.plan import CardPlan, Plan, ShardPlan, TreePlan
+from ksums.planning.plan import CardPlan, PartitionPlan, Plan, ShardPlan, TreePlan
 
 
 def check_callbacks(name: str, callbacks: Any) -> tuple[list[FitCallback], list[Callable[..., Any]]]:
@@ -44,7 +44,7 @@ class Listening:
         data: dict[str, Any],
         functions: Sequence[Callable[..., Any]],
         attributes_of: Callable[[Any], dict[str, Any]],
-        plan: CardPlan | Plan | ShardPlan | TreePlan,
+        plan: CardPlan | PartitionPlan | Plan | ShardPlan | TreePlan,
     ) -> None:
         self.estimator, self.data, self.functions = estimator, data, functions
         self.attributes_of, self.plan = attributes_of, plan

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from sklearn.base import clone
 from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
 from ksums.checking import options
 from ksums.checking.constraints import Links, refuse_links
+from ksums.checking.data import check_weights
 from ksums.checking.parameters import check_parameters
 from ksums.checking.sizes import check_assign
+from ksums.checking.tables import check_metric_with_gaps
 from ksums.compute.arrays import Matrix, arithmetic_of, as_dense
 from ksums.compute.tensors import as_numpy, is_on_card
 from ksums.compute.threads import computing
@@ -145,6 +151,13 @@ class KSums(Clusterer):
         gives NumPy arrays back. A card offers the objective ``"distortion"``, both metrics, annealing, weights and
         ``init`` as centres; what it does not offer is refused. Requires ``pip install 'ksums[gpu]'``.
 
+    missing : {"error", "ignore"}, default="error"
+        What to do with NaN in X. ``"ignore"``, for ``metric="l2"``: a missing cell has no opinion. Centres are the
+        means of the cells that are there, pulled a little towards the mean of the column, and rows are compared by the
+        cells they have, also by ``predict``. ``inertia_`` and ``distortion_`` then are sums over observed cells, and
+        ``cell_counts_`` (k, d) says how many there are. Small data with NaN is started up to four times, whatever
+        ``n_init`` is. If there is no NaN, the parameter changes nothing.
+
     n_threads : int, default=None
         Most threads to use; None: all cores this process may use (``NUMBA_NUM_THREADS``). Labels do not depend on it.
 
@@ -234,6 +247,7 @@ class KSums(Clusterer):
         max_memory=None,
         checkpoint=None,
         device=None,
+        missing="error",
         n_threads=None,
         random_state=None,
         callbacks=None,
@@ -259,6 +273,7 @@ class KSums(Clusterer):
         self.max_memory = max_memory
         self.checkpoint = checkpoint
         self.device = device
+        self.missing = missing
         self.n_threads = n_threads
         self.random_state = random_state
         self.callbacks = callbacks
@@ -292,7 +307,22 @@ class KSums(Clusterer):
         -------
         self
         """
-        return self._fit(X, y, sample_weight, Links(must_link, cannot_link, fixed_labels))
+        links = Links(must_link, cannot_link, fixed_labels)
+        if self._ignores_gaps_of(X):
+            from ksums.estimators.gaps import fit_with_gaps  # Numba is loaded by the first fit, not by the import
+
+            fit_with_gaps(self, X, y, sample_weight, any(link is not None for link in links))
+            return self
+        self.__dict__.pop("cell_counts_", None)
+        return self._fit(X, y, sample_weight, links)
+
+    def _ignores_gaps_of(self, X: Any) -> bool:
+        """Whether X has missing cells, and the user wants them ignored."""
+        if self.missing != "ignore":
+            return False
+        from ksums.estimators.gaps import has_gaps
+
+        return has_gaps(X)
 
     def assign(self, X, *, size_min=None, size_max=None):
         """Assign rows to the centres of this model under limits on the sizes of the groups they form.
@@ -333,6 +363,13 @@ class KSums(Clusterer):
             from ksums.estimators.sharded import predict_source
 
             return predict_source(self, X, search)
+        if self._ignores_gaps_of(X):
+            from ksums.estimators.gaps import predict_with_gaps, rows_with_gaps
+
+            check_is_fitted(self)
+            check_metric_with_gaps(self)
+            options.check_option(self, "search", search, ("exact", "graph"))
+            return predict_with_gaps(self, rows_with_gaps(self, X, reset=False))
         if search == "exact":
             return super().predict(X)
         X = self._check_new(X)
@@ -341,6 +378,50 @@ class KSums(Clusterer):
 
         with computing(self.n_threads):
             return walk_to_nearest(*prepare_with_distances(X, self.cluster_centers_, self.metric))
+
+    def plan_for(self, X, sample_weight=None):
+        """What ``fit`` would do with these rows, without fitting: the ``plan_`` of the model.
+
+        Parameters
+        ----------
+        X : array-like or CSR array of shape (n, d)
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        Plan
+            A frozen record. Printed, it is a few lines of text; its ``summary`` is one line.
+        """
+        if not self._ignores_gaps_of(X):
+            return super().plan_for(X, sample_weight)
+        from ksums.estimators.gaps import prepare_with_gaps
+
+        return prepare_with_gaps(clone(self), X, sample_weight, constrained=False, warn=False).plan
+
+    def transform(self, X):
+        """Distances (n, k) to the centres: Euclidean, or one minus the cosine; over the cells that rows have."""
+        return np.sqrt(self._with_gaps(X)) if self._ignores_gaps_of(X) else super().transform(X)
+
+    def score(self, X, y=None, sample_weight=None):
+        """Minus the sum of squared distances of the rows to their nearest centres: higher is better."""
+        if not self._ignores_gaps_of(X):
+            return super().score(X, y, sample_weight)
+        least = self._with_gaps(X).min(axis=1)
+        weights = check_weights(self, sample_weight, len(least))
+        return -float(least.sum() if weights is None else least @ weights)
+
+    def _with_gaps(self, X: Any) -> np.ndarray:
+        """(n, k) Squared distances of rows with gaps."""
+        from ksums.estimators.gaps import rows_with_gaps, sq_distances_with_gaps
+
+        check_is_fitted(self)
+        check_metric_with_gaps(self)
+        return sq_distances_with_gaps(self, rows_with_gaps(self, X, reset=False))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "ignore"
+        return tags
 
     def _fit_on_card(self, X, sample_weight, links):
         check_parameters(self)

@@ -8,7 +8,7 @@ import warnings
 from typing import Any, Protocol, TextIO
 
 from ksums.method.fitting.records import PassRecord
-from ksums.planning.plan import CardPlan, Plan, ShardPlan, TreePlan
+from ksums.planning.plan import CardPlan, PartitionPlan, Plan, ShardPlan, TreePlan
 
 
 class Progress(Protocol):
@@ -89,7 +89,7 @@ class _Bar:
         self.bar.close()
 
 
-def progress_for(verbose: int, title: str, plan: CardPlan | Plan | ShardPlan | TreePlan) -> Progress:
+def progress_for(verbose: int, title: str, plan: CardPlan | PartitionPlan | Plan | ShardPlan | TreePlan) -> Progress:
     """0: nothing. 1: the plan, then a bar where a person looks, elsewhere a line every second. 2: a line each pass."""
     if not verbose:
         return _Silent()

@@ -11,8 +11,9 @@ from ksums.method.data.norms import unit_vectors
 
 
 def means_of(model: Any) -> np.ndarray:
-    """(k, d) Mean of each cluster; NaN for empty ones."""
+    """(k, d) Mean of each cluster; NaN for empty ones. Cells that are missing do not count."""
     sizes, composites = as_numpy(model.sizes_).astype(np.float64)[:, None], as_numpy(model.composites_)
+    sizes = np.broadcast_to(getattr(model, "cell_counts_", sizes), composites.shape)
     return np.divide(composites, sizes, out=np.full(composites.shape, np.nan), where=sizes > 0)
 
 

@@ -16,6 +16,7 @@ from ksums.planning import plan as plans
 from ksums.planning.shape import Shape
 from ksums.rules.annealing import Annealed
 from ksums.rules.kinds import KINDS, Kind, Rule
+from ksums.tables.encoding import Encoding
 
 _TREE = ("splits", "sizes", "within", "objectives")
 _SUMS = ("composites", "sizes", "counts", "norm_sums", "sq_composites")  # of a stream's state
@@ -46,7 +47,16 @@ def fact_of(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
         return _stream_facts(value, name, arrays)
     if is_dataclass(value) and type(value).__name__ in _RECORDS:
         return {"kind": "plan", "record": _record_facts(value)}
+    if isinstance(value, Encoding):
+        parts = {
+            field.name: fact_of(getattr(value, field.name), f"{name}.{field.name}", arrays) for field in fields(value)
+        }
+        return {"kind": "encoding", "parts": parts}
+    if isinstance(value, dict):
+        return {"kind": "dict", "items": {key: fact_of(part, f"{name}.{key}", arrays) for key, part in value.items()}}
     if isinstance(value, list | tuple):
+        if value and all(isinstance(word, str) for word in value):
+            return {"kind": "words", "words": list(value)}
         if all(isinstance(record, PassRecord) for record in value):
             return {"kind": "records", "records": [asdict(record) for record in value]}
         return fact_of(np.asarray(value), name, arrays)
@@ -67,6 +77,10 @@ def value_of(fact: Any, arrays: dict[str, np.ndarray]) -> Any:
         return np.asfortranarray(array) if fact["columns"] else array
     if kind == "words":
         return np.array(fact["words"], object)
+    if kind == "encoding":
+        return Encoding(**{part: value_of(inner, arrays) for part, inner in fact["parts"].items()})
+    if kind == "dict":
+        return {key: value_of(part, arrays) for key, part in fact["items"].items()}
     if kind == "annealed":
         return Annealed(**{name: value for name, value in fact.items() if name != "kind"})
     if kind == "tree":

@@ -25,8 +25,13 @@ from ksums.models.facts import fact_of, stream_of, value_of
 from ksums.models.registry import class_called
 from ksums.models.scaling import parts_of
 
-SCHEMA = 3
-"""Version of the format. 2 added the scaling of the columns, 3 the plan."""
+SCHEMA = 4
+"""Version of the format. 2 added the scaling of the columns, 3 the plan, 4 tables."""
+_KEPT = (
+    *("_n_features_out", "_stream", "_seconds", "_encoding", "_centres", "_shares", "_roles_table"),
+    *("_fit_X", "_fit_weights", "_fit_pairs"),
+)
+"""Attributes that a model needs, though they are not for users."""
 _KEY = "ksums"
 """Our entry in the header."""
 
@@ -62,6 +67,8 @@ def save(model: Any, path: str | Path) -> None:
     if class_called(type(model).__name__) is not type(model):
         raise TypeError(f"only ksums models can be saved; got {type(model).__name__}.")
     check_is_fitted(model)
+    if callable(getattr(model, "metric", None)):
+        raise TypeError(f"a {type(model).__name__} with a function as metric cannot be saved; use pickle or joblib.")
     write(path, model, scaler)
 
 
@@ -171,6 +178,8 @@ def fingerprint(model: Any) -> dict[str, Any]:
     Number of rows (or sum of weights) and of columns, length of the mean of all rows, and root of the mean squared
     distance to it.
     """
+    if not hasattr(model, "composites_") or hasattr(model, "cell_counts_"):  # columns have counts of their own
+        return {"weight": float(np.sum(model.sizes_)), "d": int(model.n_features_in_)}
     sizes, composites = as_numpy(model.sizes_).astype(np.float64), np.nan_to_num(as_numpy(model.composites_))
     weight = float(sizes.sum())
     mean = composites.sum(axis=0) / weight
@@ -194,7 +203,7 @@ def _parameters(model: Any) -> dict[str, Any]:
 
 
 def _is_kept(name: str) -> bool:
-    return name.endswith("_") or name in ("_n_features_out", "_stream", "_seconds")
+    return name.endswith("_") or name in _KEPT
 
 
 def _digest(text: str, arrays: dict[str, np.ndarray]) -> str:
