@@ -26,13 +26,25 @@ def read_parquet_with_texts(
 ) -> tuple[Table, list[list[str]]]:
     """Numbers and columns of text, as ``read_with_texts`` returns them."""
     with opened(path) as file:
-        schema = file.schema_arrow
-        text_columns = requested(path, schema, texts)
-        chosen = requested(path, schema, None if columns is None else [*columns, *texts])
-        numeric = without_texts(str(path), chosen, text_columns)
-        table = file.read(columns=[*numeric, *text_columns])
-        found = [_texts_of(path, name, table.column(name)) for name in text_columns]
-        return numbers_of(path, table.select(numeric)), found
+        numeric, text_columns = split_texts(path, file.schema_arrow, columns, texts)
+        return numbers_and_texts_of(path, file.read(columns=[*numeric, *text_columns]), numeric, text_columns)
+
+
+def split_texts(
+    path: Path, schema: Any, columns: Sequence[int | str] | None, texts: Sequence[int | str]
+) -> tuple[list[str], list[str]]:
+    """Names of the columns of numbers and of the columns of text."""
+    text_columns = requested(path, schema, texts)
+    chosen = requested(path, schema, None if columns is None else [*columns, *texts])
+    return without_texts(str(path), chosen, text_columns), text_columns
+
+
+def numbers_and_texts_of(
+    path: Path, table: Any, numeric: list[str], text_columns: list[str]
+) -> tuple[Table, list[list[str]]]:
+    """Numbers and columns of text of an Arrow table."""
+    found = [_texts_of(path, name, table.column(name)) for name in text_columns]
+    return numbers_of(path, table.select(numeric)), found
 
 
 @contextmanager

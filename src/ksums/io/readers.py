@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 from ksums.compute.arrays import Matrix
 from ksums.io.cluto import read_cluto
 from ksums.io.delimited import read_delimited, read_delimited_with_texts
+from ksums.io.frames import TYPED_SUFFIXES, read_typed
 from ksums.io.numpy_files import read_npy, read_npz
-from ksums.io.parquet import read_parquet, read_parquet_with_texts
+from ksums.io.parquet import (
+    numbers_and_texts_of,
+    numbers_of,
+    read_parquet,
+    read_parquet_with_texts,
+    requested,
+    split_texts,
+)
 from ksums.io.paths import existing_file
 from ksums.io.svmlight import read_svmlight
 from ksums.io.table import Table, column_positions
@@ -18,10 +27,12 @@ from ksums.io.vecs import read_vecs
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 """Suffixes of text files with separated columns, which have options of their own."""
 
-_WITH_TEXTS = (*_DELIMITED, ".parquet")
+_WITH_TEXTS = (*_DELIMITED, ".parquet", *TYPED_SUFFIXES)
 """Suffixes of files that can have columns of text next to columns of numbers."""
 
-SUFFIXES = (".npy", ".npz", *_DELIMITED, ".parquet", ".fvecs", ".bvecs", ".ivecs", ".svm", ".svmlight", ".mat")
+_VECTORS = (".fvecs", ".bvecs", ".ivecs")
+
+SUFFIXES = (".npy", ".npz", *_DELIMITED, ".parquet", *TYPED_SUFFIXES, *_VECTORS, ".svm", ".svmlight", ".mat")
 """Every suffix that ``read_table`` accepts; the command line also checks file names against it."""
 
 
@@ -53,7 +64,10 @@ def read_table(
     .npz                  a SciPy sparse matrix, or NumPy arrays: the one called ``X``, or the only one
     .csv, .tsv, .gz       numbers separated by commas, tabs, semicolons or vertical bars, with or without
                           a header
-    .parquet              a table; requires pyarrow
+    .parquet              a table
+    .arrow, .feather      a table in the Arrow format
+    .jsonl, .ndjson       JSON, one object per line
+    .xlsx                 the first sheet of an Excel file; requires fastexcel
     .fvecs, .bvecs …      TEXMEX vectors
     .svm, .svmlight       sparse rows in the svmlight format; the labels are ignored
     .mat                  a CLUTO matrix, with the names from the files next to it
@@ -88,6 +102,8 @@ def read_table(
         return read_delimited(path, _separator(suffix), columns, if_named=if_named, header=header)
     if suffix == ".parquet":
         return read_parquet(path, columns, if_named)
+    if suffix in TYPED_SUFFIXES:
+        return _read_typed_numbers(path, suffix, columns, if_named, header)
     table = _read_all_columns(path, suffix, width)
     if columns is None and table.columns is not None:
         columns = if_named
@@ -118,6 +134,8 @@ def read_with_texts(
         )
     if suffix == ".parquet":
         return read_parquet_with_texts(path, columns, texts)
+    if suffix in TYPED_SUFFIXES:
+        return _read_typed_with_texts(path, suffix, columns, texts, header)
     return read_delimited_with_texts(path, _separator(suffix), columns, texts, header=header)
 
 
@@ -132,6 +150,42 @@ def _suffix_of(path: Path) -> str:
 
 def _separator(suffix: str) -> str:
     return "\t" if ".tsv" in suffix else ","
+
+
+def _read_typed_numbers(
+    path: Path,
+    suffix: str,
+    columns: Sequence[int | str] | None,
+    if_named: Sequence[str] | None,
+    header: bool | None,
+) -> Table:
+    """Numbers of an Arrow, JSON or Excel file."""
+    found, named, notes = read_typed(path, suffix, columns, header)
+    for note in notes:
+        warnings.warn(note, stacklevel=3)  # the caller of read_table
+    if columns is None and named and if_named is not None:
+        found = found.select(requested(path, found.schema, None, if_named))
+    table = numbers_of(path, found)
+    return table if named else Table(table.X)
+
+
+def _read_typed_with_texts(
+    path: Path,
+    suffix: str,
+    columns: Sequence[int | str] | None,
+    texts: Sequence[int | str],
+    header: bool | None,
+) -> tuple[Table, list[list[str]]]:
+    """Numbers and columns of text of an Arrow, JSON or Excel file."""
+    found, named, notes = read_typed(path, suffix, None, header)
+    for note in notes:
+        warnings.warn(note, stacklevel=3)  # the caller of read_with_texts
+    if not named:
+        raise ValueError(
+            f"{path} has no column names, so there is no column {texts[0]!r}; if the first line has names, use "
+            "header=True (--header)."
+        )
+    return numbers_and_texts_of(path, found, *split_texts(path, found.schema, columns, texts))
 
 
 def _read_all_columns(path: Path, suffix: str, width: int | None) -> Table:

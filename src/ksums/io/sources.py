@@ -23,7 +23,6 @@ from ksums.io.table import column_positions
 from ksums.io.vecs import map_vecs
 
 _ARROW = (".arrow", ".feather")
-_FOLDERS = (*SUFFIXES, *_ARROW)
 
 
 class Part(ABC):
@@ -297,9 +296,9 @@ def open_source(
 def _files(pattern: str) -> list[Path]:
     path = Path(pattern)
     if path.is_dir():
-        found = [file for file in path.iterdir() if file.suffix.lower() in _FOLDERS and not file.name.startswith(".")]
+        found = [file for file in path.iterdir() if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")]
         if not found:
-            raise FileNotFoundError(f"{path} has no files that can be read ({', '.join(_FOLDERS)}).")
+            raise FileNotFoundError(f"{path} has no files that can be read ({', '.join(SUFFIXES)}).")
         return sorted(found)
     if path.exists() or not glob.has_magic(pattern):
         return [existing_file(path)]

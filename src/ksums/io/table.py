@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
 from ksums.compute.arrays import Matrix
 
-MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
+MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "-")
 """Cells that mean a missing value, in lower case: they are neither numbers, nor column names, nor texts."""
 
 _Column = TypeVar("_Column", int, str)
@@ -73,3 +75,10 @@ def text_of(cell: str | None) -> str:
 def joined(names: Sequence[str], limit: int = 20) -> str:
     """The first names, separated by commas, and how many more there are."""
     return ", ".join(names[:limit]) + (f" and {len(names) - limit:,} more" if len(names) > limit else "")
+
+
+def as_float32_if_exact(X: np.ndarray) -> np.ndarray:
+    """X as float32 if that changes no value, as for small integers."""
+    with np.errstate(over="ignore"):
+        narrow = X.astype(np.float32)
+    return narrow if np.array_equal(narrow, X, equal_nan=True) else X
