@@ -291,7 +291,11 @@ def test_known_labels_that_are_numbers_are_sorted_as_numbers(folder):
         ("customers.csv", ["--link-column", "tier", "--label-column", "tier"], "'tier' of customers.csv is requested"),
         ("customers.csv", ["--label-column", "age", "--columns", "age"], "'age' of customers.csv is requested twice"),
         ("customers.parquet", ["--label-column", "age", "--columns", "age"], "'age' of customers.parquet is requested"),
-        ("customers.csv", [*CONSTRAINED, "--weights", 0], "--weights: with --link-column or --label-column, give the"),
+        (
+            "customers.csv",
+            [*CONSTRAINED, "--weights", 0],
+            "--weights: with --link-column, --label-column or --id",
+        ),
         (
             "customers.csv",
             ["--link-column", "household"],
@@ -393,7 +397,10 @@ BAD_COMMANDS = [
     (["fit", ".", "-k", 5], "cut.npy is truncated"),
     (["fit", "cut.npy", "-k", 5], "cut.npy is truncated"),
     (["fit", "nan.npy", "-k", 5], "NaN"),
-    (["fit", "words.csv", "-k", 1], "words.csv, line 3, column 'b': 'high' is not a number"),
+    (
+        ["fit", "words.csv", "-k", 1, "--metric", "cosine"],
+        "words.csv, line 3, column 'b': 'high' is not a number",
+    ),
     (["fit", "nan.npy", "-k", 5, "-q"], "Input X contains NaN, first in row 17, column 2"),
     (["fit", "rows.npy", "-k", 5, "--labels", "rows.npy"], "--labels: rows.npy is also the input"),
     (["fit", "rows.npy", "-k", 5, "--labels", "a.csv", "--history", "a.csv"], "a.csv is also the file of --labels"),

@@ -12,10 +12,25 @@ import typer
 from tqdm import tqdm
 
 from ksums.checking.parameters import check_parameters
-from ksums.cli.inputs import read_scaled_rows
 from ksums.cli.messages import INTERRUPTED, collect_warnings
-from ksums.cli.options import AsJson, Columns, Data, Header, Metric, Scale, Seed, Threads
+from ksums.cli.options import (
+    AsJson,
+    Categorical,
+    Columns,
+    Data,
+    DropMissing,
+    Header,
+    Ignore,
+    Metric,
+    Missing,
+    Numeric,
+    Scale,
+    Seed,
+    Threads,
+    Weights,
+)
 from ksums.cli.outputs import PLOTS, TABLES, check_outputs, write_records
+from ksums.cli.tables import options_of, read_numeric_rows
 
 _DEFAULT_LARGEST = 12
 """The largest k if ``--to`` is not given: more clusters are hard to interpret, and each takes eleven fits."""
@@ -38,12 +53,21 @@ def choose_k(
     columns: Columns = None,
     header: Header = None,
     scale: Scale = False,
+    weights: Weights = None,
+    numeric: Numeric = None,
+    categorical: Categorical = None,
+    ignore: Ignore = None,
+    missing: Missing = "ignore",
+    drop_missing: DropMissing = False,
     table: Annotated[Path | None, typer.Option(help="Write the scores: .csv or .parquet.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot the scores: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the suggestion.")] = False,
 ) -> None:
     """Fit a range of k and suggest one, by its silhouette and by how well models of parts of the data agree.
+
+    A table with words or gaps is turned into rows of numbers first: numbers scaled, a column of zeros and ones for each
+    category, gaps filled in with means.
 
     Examples:
 
@@ -56,7 +80,8 @@ def choose_k(
         raise ValueError(f"--to must be at least --from, {smallest}; got {largest}.")
     check_parameters(KSums(metric=metric, objective=objective))
     silent = quiet or as_json
-    X = read_scaled_rows(data, columns, header, scale, show_warnings=not silent)
+    asked = options_of(numeric, categorical, ignore, missing, drop_missing, None)
+    X, sample_weight = read_numeric_rows(data, columns, header, scale, weights, asked, show_warnings=not silent)
     allowed = choosing.max_clusters(X.shape[0])
     if allowed < 2:
         raise ValueError(f"{data} has {X.shape[0]} rows; choosing a number of clusters requires at least 5.")
@@ -82,7 +107,14 @@ def choose_k(
 
         try:
             choice = choosing.choose_k(
-                X, ks, metric=metric, objective=objective, random_state=seed, n_threads=threads, on_score=on_score
+                X,
+                ks,
+                sample_weight=sample_weight,
+                metric=metric,
+                objective=objective,
+                random_state=seed,
+                n_threads=threads,
+                on_score=on_score,
             )
         except KeyboardInterrupt:
             interrupted = True

@@ -10,15 +10,33 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from sklearn.base import clone
 from tqdm import tqdm
 
 from ksums.checking.parameters import check_parameters
-from ksums.cli.inputs import check_name, read_scaled_rows
+from ksums.cli.inputs import check_name
 from ksums.cli.messages import INTERRUPTED, collect_warnings
-from ksums.cli.options import AsJson, Clusters, Columns, Data, Header, Metric, Quiet, Scale, Threads
+from ksums.cli.options import (
+    AsJson,
+    Categorical,
+    Clusters,
+    Columns,
+    Data,
+    DropMissing,
+    Header,
+    Ignore,
+    Metric,
+    Missing,
+    Numeric,
+    Quiet,
+    Scale,
+    Threads,
+    Weights,
+)
 from ksums.cli.outputs import PLOTS, TABLES, check_outputs, write_table
+from ksums.cli.tables import options_of, read_numeric_rows
 from ksums.compute.arrays import Matrix
 from ksums.estimators.interruption import complete_fits
 
@@ -39,6 +57,12 @@ def compare(
     columns: Columns = None,
     header: Header = None,
     scale: Scale = False,
+    weights: Weights = None,
+    numeric: Numeric = None,
+    categorical: Categorical = None,
+    ignore: Ignore = None,
+    missing: Missing = "ignore",
+    drop_missing: DropMissing = False,
     table: Annotated[Path | None, typer.Option(help="Write the table: .csv or .parquet.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot E_m of all runs: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
@@ -48,7 +72,8 @@ def compare(
 
     E_m: mean squared distance of a row to its cluster's centre.
     E_s: sum of squared distances of all pairs within clusters, divided by n.
-    Lower is better for both. Seconds are those of the fastest run.
+    Lower is better for both. Seconds are those of the fastest run. A table with words or gaps is turned into rows of
+    numbers for all methods: numbers scaled, a column of zeros and ones for each category, gaps filled in with means.
 
     Examples:
 
@@ -69,12 +94,13 @@ def compare(
     results: list[dict[str, Any]] = []
     silent = quiet or as_json
     interrupted = False
-    X = read_scaled_rows(data, columns, header, scale, show_warnings=not silent)
+    asked = options_of(numeric, categorical, ignore, missing, drop_missing, None)
+    X, sample_weight = read_numeric_rows(data, columns, header, scale, weights, asked, show_warnings=not silent)
     with collect_warnings(silent) as warned, tqdm(total=len(names) * runs, disable=silent or None, leave=False) as bar:
         try:
             for name, several in estimators.items():
                 bar.set_description(name)
-                result, distortions[name] = _measure(name, several, X, bar)
+                result, distortions[name] = _measure(name, several, X, sample_weight, bar)
                 results.append(result)
                 if not silent:
                     if len(results) == 1:
@@ -97,14 +123,16 @@ def compare(
         sys.exit(INTERRUPTED)
 
 
-def _measure(name: str, estimators: list[Any], X: Matrix, bar: tqdm) -> tuple[dict[str, Any], list[float]]:
+def _measure(
+    name: str, estimators: list[Any], X: Matrix, weights: np.ndarray | None, bar: tqdm
+) -> tuple[dict[str, Any], list[float]]:
     """The result of a method, and E_m of each run."""
     e_m, e_s, seconds = [], [], []
     _warm_up(estimators[0], X)
     for estimator in estimators:
         started = time.perf_counter()
         with complete_fits() as raised:
-            model = clone(estimator).fit(X)
+            model = clone(estimator).fit(X, sample_weight=weights)
         seconds.append(time.perf_counter() - started)
         for warning in raised:
             warnings.warn(str(warning.message), stacklevel=2)

@@ -18,18 +18,55 @@ from ksums.cli.constraints import refuse_constraints, refuse_two_limits, row_con
 from ksums.cli.inputs import (
     check_name,
     parse_column,
-    parse_columns,
-    read_input_with_texts,
+    read_weighted,
     remember_columns,
     scale_columns,
 )
 from ksums.cli.messages import INTERRUPTED, collect_warnings, plural
-from ksums.cli.options import AsJson, Clusters, Columns, Data, Header, Metric, Quiet, Scale, Seed, Threads
-from ksums.cli.outputs import LABELS, PAGES, TABLES, check_outputs, write_labels, write_records
+from ksums.cli.options import (
+    AsJson,
+    Categorical,
+    Clusters,
+    Columns,
+    Data,
+    DropMissing,
+    Header,
+    Id,
+    Ignore,
+    Metric,
+    Missing,
+    Numeric,
+    Quiet,
+    Scale,
+    Seed,
+    Threads,
+    Weights,
+)
+from ksums.cli.outputs import (
+    LABELS,
+    PAGES,
+    TABLES,
+    check_labels_with_ids,
+    check_outputs,
+    write_labels,
+    write_records,
+)
 from ksums.cli.parts import fit_parts, is_in_parts, opened, refuse_options
-from ksums.compute.arrays import Matrix
+from ksums.cli.tables import (
+    TableInput,
+    TableOptions,
+    is_table_file,
+    options_of,
+    read_table_input,
+    refuse_table_options,
+    table_estimator,
+    without_identifiers,
+)
 from ksums.io import Table
-from ksums.io.table import column_positions, joined
+from ksums.io.table import joined
+
+_MOST_PROFILES = 12
+"""Clusters of a table that are described in a line each."""
 
 
 class _Input(NamedTuple):
@@ -42,6 +79,38 @@ class _Input(NamedTuple):
     weights: np.ndarray | None  # (n,)
     texts: list[list[str]]
     """The values of each column that was requested as text."""
+    mixed: TableInput | None = None
+    """The table, if it holds more than numbers."""
+    ids: dict[str, list[Any]] = {}  # noqa: RUF012 it is never changed
+    """The column that names all rows of the file, if one was asked for."""
+    kept: np.ndarray | None = None
+    """Rows of the file that are used; None: all."""
+    rows: int = 0
+    """Rows of the file, if not all are used."""
+    left_out: dict[str, str] = {}  # noqa: RUF012 it is never changed
+    """Columns that are left out, and why."""
+    notes: list[str] = []  # noqa: RUF012 it is never changed
+    """What a person should know of the table."""
+
+    @property
+    def dropped(self) -> int:
+        """Rows with missing cells that are not used."""
+        return 0 if self.kept is None else self.rows - len(self.kept)
+
+    def row_names(self) -> list[str] | None:
+        """Names of the rows that are used."""
+        if not self.ids:
+            return self.table.rows
+        (names,) = self.ids.values()
+        return [str(names[row]) for row in (range(len(names)) if self.kept is None else self.kept)]
+
+    def all_labels(self, labels: np.ndarray) -> np.ndarray:
+        """The label of each row of the file; -1 for those that are not used."""
+        if not self.dropped:
+            return labels
+        found = np.full(self.rows, -1, labels.dtype)
+        found[self.kept] = labels
+        return found
 
 
 def fit(
@@ -74,7 +143,13 @@ def fit(
     columns: Columns = None,
     header: Header = None,
     scale: Scale = False,
-    weights: Annotated[str | None, typer.Option(help="Column with the weights of the rows, by name or number.")] = None,
+    weights: Weights = None,
+    numeric: Numeric = None,
+    categorical: Categorical = None,
+    ignore: Ignore = None,
+    missing: Missing = "ignore",
+    drop_missing: DropMissing = False,
+    id_column: Id = None,
     max_memory: Annotated[
         str | None, typer.Option(help="Memory to use, such as 2GB; rows that do not fit are read again and again.")
     ] = None,
@@ -104,6 +179,8 @@ def fit(
 
       ksums fit vectors.npy -k 100 --labels labels.npy
 
+      ksums fit answers.csv -k 8 --id person --labels labels.csv --report answers.html
+
       ksums fit survey.csv -k 8 --columns age,income --scale --model survey.safetensors
 
       ksums fit texts.npz -k 20 --metric cosine --labels labels.csv --json
@@ -114,6 +191,9 @@ def fit(
 
       ksums fit 'vectors/*.parquet' -k 1000 --max-memory 2GB --checkpoint run.ckpt --labels labels
 
+    A table may hold numbers, words, dates and gaps. If it holds nothing but numbers, they are clustered as they are
+    (see --scale); otherwise numbers are scaled, words are categories, and a missing cell has no opinion.
+
     With --dask the workers read the files; they must see them under the same names.
     """
     from sklearn.pipeline import make_pipeline
@@ -122,8 +202,10 @@ def fit(
 
     refuse_two_limits(balanced, {"--size-min": size_min, "--size-max": size_max})
     constraints = {"--balanced": balanced, "--link-column": link_column, "--label-column": label_column}
+    asked = options_of(numeric, categorical, ignore, missing, drop_missing, id_column)
     if is_in_parts(data, max_memory, dask):
         refuse_options({"--scale": scale, "--weights": weights, "--report": report, "--header": header, **constraints})
+        refuse_options({**dict.fromkeys(asked.given, True), "--id": id_column})
         options = {"effort": effort, "objective": objective, "n_init": n_init, "size_min": size_min}
         options |= {"size_max": size_max, "max_memory": max_memory, "checkpoint": checkpoint, "device": device}
         estimator = _estimator(method, n_clusters, metric, seed, threads, options)
@@ -150,29 +232,40 @@ def fit(
     silent = quiet or as_json
     given = {"--link-column": link_column, "--label-column": label_column}
     text_columns = {option: parse_column(option, column) for option, column in given.items() if column is not None}
+    only_numbers = {**constraints, "--device": device, "--checkpoint": checkpoint, "--size-min": size_min}
+    only_numbers |= {"--size-max": size_max, "--metric": None if metric == "l2" else metric}
+    only_numbers["--method"] = None if method == "ksums" else method
+    refusing = [option for option, value in only_numbers.items() if value not in (None, False)]
     with collect_warnings(silent) as read_warnings:
-        table, numbers, sample_weight, texts = _read(data, columns, header, weights, list(text_columns.values()))
-        X, scaler = scale_columns(table.X, scale)
+        found = _read(data, columns, header, weights, list(text_columns.values()), asked, refusing)
+        table, mixed = found.table, found.mixed
+        X, scaler = (mixed.used_frame, None) if mixed is not None else scale_columns(table.X, scale)
+    if mixed is not None:
+        estimator = table_estimator(estimator, mixed)
     if X.shape[0] < n_clusters:
         raise ValueError(f"-k: {data} has {plural(X.shape[0], 'row')}, too few for {n_clusters:,} clusters.")
-    known = row_constraints(dict(zip(text_columns, texts, strict=True)), n_clusters)
+    check_labels_with_ids(labels, found.ids, report)
+    known = row_constraints(dict(zip(text_columns, found.texts, strict=True)), n_clusters)
     if not silent:
         read_warnings.show()
-        names = "" if table.columns is None else f" ({joined(table.columns)})"
+        names = "" if table.columns is None or mixed is not None else f" ({joined(table.columns)})"
         typer.echo(f"Fitting {plural(n_clusters, 'cluster')} to {_size_of(X)}{names}", err=True)
+        for line in found.notes:
+            typer.echo(line, err=True)
     verbose = "verbose" in estimator.get_params() and not silent
     if verbose:
         estimator.set_params(verbose=1)  # prints the plan, then progress
     started = time.perf_counter()
     with collect_warnings(silent) as fit_warnings:
-        estimator.fit(X, sample_weight=sample_weight, **known.arguments)
+        estimator.fit(X, sample_weight=found.weights, **known.arguments)
     seconds = time.perf_counter() - started
     if verbose:
         estimator.set_params(verbose=0)
-    remember_columns(estimator, scaler, table.columns, numbers)
+    if mixed is None:
+        remember_columns(estimator, scaler, table.columns, found.numbers)
     fitted = estimator if scaler is None else make_pipeline(scaler, estimator)
     if labels is not None:
-        write_labels(labels, estimator.labels_)
+        write_labels(labels, found.all_labels(estimator.labels_), found.ids)
     if model is not None:
         save(fitted, model)
     if history is not None:
@@ -180,13 +273,17 @@ def fit(
     if report is not None:
         from ksums.report import write_report
 
-        write_report(report, fitted, table.X, names=table.rows, title=None if data == "-" else Path(data).name)
+        rows = table.X if mixed is None else X
+        write_report(report, fitted, rows, names=found.row_names(), title=None if data == "-" else Path(data).name)
     if as_json:
         facts = {
             "method": method,
             "n": X.shape[0],
             "d": X.shape[1],
-            "columns": table.columns,
+            "columns": table.columns if mixed is None else estimator.columns_,
+            "left_out": found.left_out,
+            "missing": {} if mixed is None else mixed.gaps,
+            "dropped": found.dropped,
             "k": len(estimator.sizes_),
             "metric": metric,
             "seed": seed,
@@ -206,6 +303,8 @@ def fit(
     elif not quiet:
         fit_warnings.show()
         _show_result(estimator, X, seconds, is_weighted=weights is not None)
+        if mixed is not None:
+            _show_profiles(estimator)
         if known.in_words is not None:
             typer.echo(known.in_words)
         for option, path in outputs.items():
@@ -243,45 +342,76 @@ def _parse_effort(text: str) -> str | float:
 
 
 def _read(
-    data: str, columns: list[str] | None, header: bool | None, weights: str | None, texts: Sequence[int | str]
+    data: str,
+    columns: list[str] | None,
+    header: bool | None,
+    weights: str | None,
+    texts: Sequence[int | str],
+    asked: TableOptions,
+    only_numbers: list[str],
 ) -> _Input:
-    if weights is None:
-        table, found = read_input_with_texts(data, columns, header, texts)
-        return _Input(table, _chosen_numbers(columns, table), None, found)
-    column_of_weights = parse_column("--weights", weights)
-    table, found = read_input_with_texts(data, None if columns is None else [*columns, weights], header, texts)
-    width = table.X.shape[1]
-    if columns is not None:
-        position = width - 1
-    elif texts and str(column_of_weights) not in (table.columns or ()):  # numbers would not count columns of text
-        raise ValueError(
-            f"--weights: with --link-column or --label-column, give the name of another column; got {weights}."
-        )
-    else:
-        position = column_positions(data, [column_of_weights], table.columns, width)[0]
-    others = [at for at in range(width) if at != position]
-    if not others:
-        raise ValueError(f"--weights: {weights} is the only column; clustering requires at least one other column.")
-    names = None if table.columns is None else [table.columns[at] for at in others]
-    column = table.X[:, [position]]
-    sample_weight = column if isinstance(column, np.ndarray) else column.toarray()
-    rows = table._replace(X=table.X[:, others], columns=names)
-    numbers = others if columns is None else _chosen_numbers(columns, table)
-    return _Input(rows, numbers, sample_weight.ravel(), found)
+    """Rows of numbers, or a table; ``only_numbers`` are options that require rows of numbers."""
+    if not is_table_file(data) or only_numbers:
+        if asked.given:
+            refuse_table_options(asked, data, only_numbers)
+        return _read_numbers(data, columns, header, weights, texts, asked.id_column)
+    if data != "-" and not asked.given and asked.id_column is None:
+        try:
+            found = _read_numbers(data, columns, header, weights, texts, None)
+            if not np.isnan(found.table.X if isinstance(found.table.X, np.ndarray) else found.table.X.data).any():
+                return found if columns is not None else found._replace(table=without_identifiers(found.table))
+        except ValueError:
+            pass  # words or gaps, or something that the other reader explains
+    mixed = read_table_input(data, columns, header, weights, asked)
+    plain = mixed.is_plain
+    some = columns is not None or len(mixed.used) < mixed.frame.num_columns or mixed.weights is not None or mixed.ids
+    numbers = [int(name) for name in mixed.used] if some and not mixed.named else None
+    table = mixed.numbers() if plain else Table(np.empty((0, 0)), mixed.used)
+    notes = mixed.in_words()[1 if plain else 0 :]
+    return _Input(
+        table,
+        numbers,
+        mixed.weights,
+        [],
+        None if plain else mixed,
+        mixed.ids,
+        mixed.kept,
+        mixed.rows,
+        mixed.left_out,
+        notes,
+    )
 
 
-def _chosen_numbers(columns: list[str] | None, table: Table) -> list[int] | None:
-    """Numbers of the chosen columns of a file without names; None if all are used, or if they have names."""
-    if columns is None or table.columns is not None:
-        return None
-    return [int(column) for column in parse_columns(columns)]
+def _read_numbers(
+    data: str,
+    columns: list[str] | None,
+    header: bool | None,
+    weights: str | None,
+    texts: Sequence[int | str],
+    id_column: str | None,
+) -> _Input:
+    """Rows of numbers, with the columns of weights and texts apart; the names of the rows are the last text."""
+    beside = [] if id_column is None else [parse_column("--id", id_column)]
+    rows = read_weighted(data, columns, header, weights, [*texts, *beside])
+    found = list(rows.texts)
+    ids = {str(beside[0]): found.pop()} if beside else {}
+    return _Input(rows.table, rows.numbers, rows.weights, found, ids=ids)
 
 
-def _size_of(X: Matrix) -> str:
+def _size_of(X: Any) -> str:
     return f"{plural(X.shape[0], 'row')} of {plural(X.shape[1], 'column')}"
 
 
-def _show_result(estimator: Any, X: Matrix, seconds: float, *, is_weighted: bool) -> None:
+def _show_profiles(estimator: Any) -> None:
+    """Print what the largest clusters look like."""
+    profiles = sorted(estimator.cluster_profiles_, key=lambda profile: -profile.size)
+    for profile in profiles[:_MOST_PROFILES]:
+        typer.echo(profile.in_one_line())
+    if len(profiles) > _MOST_PROFILES:
+        typer.echo(f"… and {plural(len(profiles) - _MOST_PROFILES, 'smaller cluster')}; --report shows them all")
+
+
+def _show_result(estimator: Any, X: Any, seconds: float, *, is_weighted: bool) -> None:
     """Print what a person wants to know first."""
     smallest, largest = estimator.sizes_.min(), estimator.sizes_.max()
     sizes = f"weight {smallest:,.6g} to {largest:,.6g}" if is_weighted else f"{smallest:,.6g} to {largest:,.6g} rows"

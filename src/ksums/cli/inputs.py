@@ -7,17 +7,16 @@ import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ksums.cli.messages import collect_warnings
 from ksums.compute.arrays import Matrix
-from ksums.io import Table, read_table
+from ksums.io import Table, read_frame, read_table
 from ksums.io.delimited import read_delimited, read_delimited_with_texts
 from ksums.io.readers import SUFFIXES, read_with_texts
-from ksums.io.table import NoSuchColumnError, joined
+from ksums.io.table import NoSuchColumnError, column_positions, joined
 from ksums.models.scaling import parts_of
 
 if TYPE_CHECKING:
@@ -50,11 +49,58 @@ def read_input_with_texts(
     return read_with_texts(data, chosen, texts, header=header)
 
 
-def parse_columns(texts: list[str]) -> list[int | str]:
+class WeightedRows(NamedTuple):
+    """Rows of a file, with their weights apart."""
+
+    table: Table
+    numbers: list[int] | None
+    """Numbers of their columns, if only some are used and the columns have no names."""
+    weights: np.ndarray | None  # (n,)
+    texts: list[list[str]]
+
+
+def read_weighted(
+    data: str, columns: list[str] | None, header: bool | None, weights: str | None, texts: Sequence[int | str] = ()
+) -> WeightedRows:
+    """Rows of numbers; the column ``weights`` holds their weights, and the columns ``texts`` are read as text."""
+    if weights is None:
+        table, found = read_input_with_texts(data, columns, header, texts)
+        return WeightedRows(table, _chosen_numbers(columns, table), None, found)
+    column_of_weights = parse_column("--weights", weights)
+    wanted = None if columns is None else [*columns, weights]
+    table, found = read_input_with_texts(data, wanted, header, texts)
+    width = table.X.shape[1]
+    if columns is not None:
+        position = width - 1
+    elif texts and str(column_of_weights) not in (table.columns or ()):  # numbers would not count columns of text
+        raise ValueError(
+            f"--weights: with --link-column, --label-column or --id, give the name of another column; got {weights}."
+        )
+    else:
+        position = column_positions(data, [column_of_weights], table.columns, width)[0]
+    others = [at for at in range(width) if at != position]
+    if not others:
+        raise ValueError(f"--weights: {weights} is the only column; clustering requires at least one other column.")
+    names = None if table.columns is None else [table.columns[at] for at in others]
+    column = table.X[:, [position]]
+    sample_weight = column if isinstance(column, np.ndarray) else column.toarray()
+    rows = table._replace(X=table.X[:, others], columns=names)
+    numbers = others if columns is None else _chosen_numbers(columns, table)
+    return WeightedRows(rows, numbers, sample_weight.ravel(), found)
+
+
+def _chosen_numbers(columns: list[str] | None, table: Table) -> list[int] | None:
+    """Numbers of the chosen columns of a file without names; None if all are used, or if they have names."""
+    if columns is None or table.columns is not None:
+        return None
+    return [int(column) for column in parse_columns(columns)]
+
+
+def parse_columns(texts: list[str], option: str = "--columns") -> list[int | str]:
     """Names and numbers from texts such as ``a,b,7``; a name that contains a comma must be in quotes."""
     columns = [column.strip() for cells in csv.reader(texts, skipinitialspace=True) for column in cells]
     if not any(columns):
-        raise ValueError("--columns: no column is given; leave the option out to use all columns.")
+        raise ValueError(f"{option}: no column is given; leave the option out.")
     return [int(column) if column.isdecimal() else column for column in columns]
 
 
@@ -67,9 +113,16 @@ def parse_column(option: str, text: str) -> int | str:
     return columns[0]
 
 
-def load_model_and_rows(model: str, data: str, columns: list[str] | None, header: bool | None) -> tuple[Any, Table]:
-    """A model, and the columns of a file that it was fitted to, in the same order."""
-    from ksums import load
+def load_model_and_rows(
+    model: str, data: str, columns: list[str] | None, header: bool | None, id_column: str | None = None
+) -> tuple[Any, Table, dict[str, list[Any]]]:
+    """A model, the columns of a file that it was fitted to, in the same order, and the column that names the rows.
+
+    For a model of a table, the rows are the table itself.
+    """
+    from ksums import TableKSums, load
+
+    ids: dict[str, list[Any]] = {}
 
     try:
         fitted = load(model)
@@ -79,8 +132,26 @@ def load_model_and_rows(model: str, data: str, columns: list[str] | None, header
         raise
     known = getattr(fitted, "feature_names_in_", None)
     known = None if known is None else known.tolist()
+    if isinstance(fitted, TableKSums):
+        id_columns = [] if id_column is None else [parse_column("--id", id_column)]
+        frame = read_frame(None if data == "-" else data, header=header, texts=id_columns).table
+        if columns is not None:
+            raise ValueError("--columns: the model of a table finds its columns by name; leave the option out.")
+        if id_column is not None:
+            ids = dict([column_of(data, frame, "--id", id_column)])
+        return fitted, Table(frame.select(_known_columns(data, frame, known)), known), ids
     numbers = getattr(parts_of(fitted)[1], "column_numbers_", None)
-    if columns is None and numbers is not None:
+    if id_column is not None:
+        chosen: Sequence[int | str] | None = None if columns is None else parse_columns(columns)
+        if chosen is None:
+            chosen = known if known is not None else None if numbers is None else numbers.tolist()
+        beside = parse_column("--id", id_column)
+        if data == "-":
+            table, texts = read_delimited_with_texts(None, ",", chosen, [beside], header=header)
+        else:
+            table, texts = read_with_texts(data, chosen, [beside], header=header)
+        ids = {str(beside): texts[0]}
+    elif columns is None and numbers is not None:
         table = _read_columns_by_number(data, header, numbers)
     else:
         table = read_input(data, columns, header, known, fitted.n_features_in_)
@@ -96,7 +167,23 @@ def load_model_and_rows(model: str, data: str, columns: list[str] | None, header
         warnings.warn(
             f"{data} has no column names; its columns are read as {joined(known)}, in this order.", stacklevel=2
         )
-    return fitted, table
+    return fitted, table, ids
+
+
+def _known_columns(data: str, frame: Any, known: list[str] | None) -> list[str]:
+    """The columns of a table that a model was fitted to."""
+    for name in known or []:
+        if name not in frame.column_names:
+            raise ValueError(f"{data} has no column {name!r}; the model was fitted to {joined(known or [])}.")
+    return known or frame.column_names
+
+
+def column_of(data: str, frame: Any, option: str, column: str) -> tuple[str, list[Any]]:
+    """Name and values of the one column of a table that an option asks for, by name or number."""
+    names = frame.column_names
+    wanted = parse_column(option, column)
+    name = str(wanted) if str(wanted) in names else names[column_positions(data, [wanted], names, len(names))[0]]
+    return name, frame.column(name).to_pylist()
 
 
 def _read_columns_by_number(data: str, header: bool | None, numbers: np.ndarray) -> Table:
@@ -144,14 +231,3 @@ def scale_columns(X: Matrix, wanted: bool) -> tuple[Matrix, StandardScaler | Non
 
     scaler = StandardScaler(with_mean=not sparse.issparse(X))
     return scaler.fit_transform(X), scaler
-
-
-def read_scaled_rows(
-    data: str, columns: list[str] | None, header: bool | None, scale: bool, *, show_warnings: bool
-) -> Matrix:
-    """Rows of a file, with scaled columns if ``scale``."""
-    with collect_warnings(silent=not show_warnings) as warned:
-        X, _ = scale_columns(read_input(data, columns, header).X, scale)
-    if show_warnings:
-        warned.show()
-    return X

@@ -20,6 +20,17 @@ Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether the first line of a CSV file has names; by default detected."),
 ]
+Numeric = Annotated[list[str] | None, typer.Option(help="Columns to take as numbers, whatever they look like.")]
+Categorical = Annotated[list[str] | None, typer.Option(help="Columns to take as categories, such as codes.")]
+Ignore = Annotated[list[str] | None, typer.Option(help="Columns to leave out.")]
+Missing = Annotated[
+    str, typer.Option(help="Missing cells: ignore them, drop their rows, or make them an error: ignore, drop, error.")
+]
+DropMissing = Annotated[bool, typer.Option("--drop-missing", help="The same as --missing drop.")]
+Id = Annotated[
+    str | None, typer.Option("--id", help="Column that names the rows: it is written beside the labels, not used.")
+]
+Weights = Annotated[str | None, typer.Option(help="Column with the weights of the rows, by name or number.")]
 Scale = Annotated[bool, typer.Option("--scale", help="Scale each column to mean 0 and standard deviation 1.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -66,13 +66,25 @@ def _check_output(option: str, path: Path, suffixes: tuple[str, ...]) -> None:
         raise ImportError(f"{option}: {path.suffix} files require {module}: pip install {package}.")
 
 
-def write_labels(path: Path, labels: np.ndarray) -> None:
-    """Write one label for each row: an array, or a column called ``label``."""
+def check_labels_with_ids(path: Path | None, ids: Mapping[str, Sequence[Any]], report: Path | None = None) -> None:
+    """Refuse names of rows where they cannot be written."""
+    if ids and path is None and report is None:
+        raise ValueError("--id: names of rows are written beside the labels; use --labels or --report, too.")
+    if ids and path is not None and path.suffix == ".npy":
+        raise ValueError(f"--id: names of rows cannot be written to {path}; use a file that ends in .csv or .parquet.")
+
+
+def write_labels(path: Path, labels: np.ndarray, ids: Mapping[str, Sequence[Any]] | None = None) -> None:
+    """Write one label for each row: an array, or a column called ``label``, after the names of the rows.
+
+    If these are called ``label`` themselves, the column is called ``cluster``.
+    """
     if path.suffix == ".npy":
         with atomic_write(path) as file:
             np.save(file, labels)
     else:
-        write_table(path, {"label": labels})
+        name = "cluster" if "label" in (ids or {}) else "label"
+        write_table(path, {**(ids or {}), name: labels})
 
 
 def write_records(path: Path, records: Iterable[Any]) -> None:

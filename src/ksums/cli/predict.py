@@ -11,9 +11,9 @@ import typer
 
 from ksums.cli.inputs import load_model_and_rows
 from ksums.cli.messages import collect_warnings, plural
-from ksums.cli.options import AsJson, Data, Header, KnownColumns, Model, Quiet
-from ksums.cli.outputs import LABELS, check_outputs, write_labels
-from ksums.cli.parts import is_in_parts, opened, predict_parts
+from ksums.cli.options import AsJson, Data, Header, Id, KnownColumns, Model, Quiet
+from ksums.cli.outputs import LABELS, check_labels_with_ids, check_outputs, write_labels
+from ksums.cli.parts import is_in_parts, opened, predict_parts, refuse_options
 
 
 def predict(
@@ -24,6 +24,7 @@ def predict(
     ],
     columns: KnownColumns = None,
     header: Header = None,
+    id_column: Id = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -34,9 +35,13 @@ def predict(
       ksums predict survey.safetensors more.csv --labels labels.csv
 
       ksums predict words.safetensors 'vectors/*.parquet' --labels labels
+
+    In a model of a table, categories that the fit did not see count as missing.
     """
     if is_in_parts(data):
         from ksums import load
+
+        refuse_options({"--id": id_column})
 
         fitted = load(model)
         known = getattr(fitted, "feature_names_in_", None)
@@ -49,9 +54,10 @@ def predict(
         return
     check_outputs({"--labels": (labels, LABELS)}, [model, data])
     with collect_warnings(quiet or as_json) as warned:
-        fitted, table = load_model_and_rows(model, data, columns, header)
+        fitted, table, ids = load_model_and_rows(model, data, columns, header, id_column)
+        check_labels_with_ids(labels, ids)
         predicted = fitted.predict(table.X)
-    write_labels(labels, predicted)
+    write_labels(labels, predicted, ids)
     (n, d), clusters = table.X.shape, len(np.unique(predicted))
     facts = {"n": n, "d": d, "clusters": clusters, "warnings": warned.messages, "labels": str(labels)}
     if as_json:

@@ -23,6 +23,7 @@ def report(
     out: Annotated[Path, typer.Option(help="The page to write: .html.")] = Path("report.html"),
     columns: KnownColumns = None,
     header: Header = None,
+    id_column: Annotated[str | None, typer.Option("--id", help="Column that names the rows.")] = None,
     names: Annotated[Path | None, typer.Option(help="Text file with a name for each row, one per line.")] = None,
     features: Annotated[Path | None, typer.Option(help="Text file with a name for each column, one per line.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
@@ -40,10 +41,14 @@ def report(
     from ksums.report import write_report
 
     check_outputs({"--out": (out, PAGES)}, [model, data, *(path for path in (names, features) if path is not None)])
+    if names is not None and id_column is not None:
+        raise ValueError("--names and --id exclude each other, because both name the rows; leave one of them out.")
     row_names = None if names is None else read_lines(names)
     column_names = None if features is None else read_lines(features)
     with collect_warnings(quiet or as_json) as warned:
-        fitted, table = load_model_and_rows(model, data, columns, header)
+        fitted, table, ids = load_model_and_rows(model, data, columns, header, id_column)
+        for own in ids.values():
+            row_names = [str(name) for name in own]
         found = write_report(
             out,
             fitted,

@@ -20,6 +20,7 @@ from ksums.method.fitting.records import PassRecord
 from ksums.models.scaling import parts_of
 from ksums.report.constraints import ConstraintFacts, limits_in_words
 from ksums.report.describe import ClusterFacts, Description, describe
+from ksums.report.profiles import columns_in_words, gaps_in_words, profiles_section, reading_of_table
 
 _MAX_NAME = 80
 """Longer names of rows and columns are cut to this many characters, so that they do not fill the page."""
@@ -36,11 +37,19 @@ _MAX_BARS = 120
 _MAP_UNITS = 10_000
 """Coordinates of the map are integers up to this, which keeps the page small and is finer than any screen."""
 
-_NOT_LISTED = ("n_clusters", "metric", "random_state", "verbose", "callbacks", "n_threads")
+_NOT_LISTED = (
+    *("n_clusters", "metric", "random_state", "verbose", "callbacks", "n_threads"),
+    *("numeric", "categorical", "ignore"),
+)
 """Parameters that "other parameters" leaves out: they have an entry of their own, or do not change the result."""
 
 _COLUMNS = ("cluster", "size", "spread", "nearest", "special", "most central", "most distant")
 """Headers of the table of clusters, in the order of the cells of ``_row``; those of constraints follow the size."""
+
+_READING = """Spread: root mean squared distance of the rows to the cluster's centre. Nearest: the nearest other
+clusters, with the distances between the centres. Special: features that differ most from the mean of all rows, in
+standard deviations; for sparse rows, the most distinctive terms, with their weights."""
+"""How to read the table of clusters."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +86,12 @@ def show_report(
     Parameters
     ----------
     model : fitted model, or a pipeline of a StandardScaler and a model
-    X : array-like or CSR array of shape (n, d)
+    X : array-like or CSR array of shape (n, d); for a TableKSums, a pandas, polars or Arrow table, or an array
         The rows that the model, or the pipeline, was fitted to: for a pipeline, the rows before scaling.
     names : sequence of str, default=None
         A name for each row.
     features : sequence of str, default=None
-        A name for each column.
+        A name for each column; a TableKSums takes them from its table.
     title : str, default=None
         Title of the page; if None, the numbers of clusters and rows.
     random_state : int, default=0
@@ -132,7 +141,9 @@ def _page(title: str, model: Any, found: Description, names: Sequence[str] | Non
         "Columns were scaled to mean 0 and standard deviation 1; distances are in these units." if scaled else "",
         "Displaced: rows whose nearest centre is that of another cluster." if found.constraints else "",
         f"{zeros:,} rows of zeros have no direction and are not listed." if (zeros := found.without_direction) else "",
+        gaps_in_words(found),
     ]
+    reading = _READING if found.profiles is None else reading_of_table(model.scale)
     percent = float(np.sum(model.sizes_)) / 100
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>
@@ -154,11 +165,9 @@ a row, or tap it, to see what it is. Select a cluster in the table to highlight 
 <div class="scroll"><table id="clusters"><caption>Click a column header to sort by it.</caption>
 <thead><tr>{_head(found.constraints)}</tr></thead><tbody>
 {"".join(_row(cluster, names, percent, found.constraints) for cluster in found.clusters)}</tbody></table></div>
-<p class="note">Spread: root mean squared distance of the rows to the cluster's centre. Nearest: the nearest other
-clusters, with the distances between the centres. Special: features that differ most from the mean of all rows, in
-standard deviations; for sparse rows, the most distinctive terms, with their weights. Rows are numbered from 0.
+<p class="note">{reading} Rows are numbered from 0.
 {" ".join(remark for remark in remarks if remark)}</p>
-{_means(found)}
+{_means(found) if found.profiles is None else profiles_section(found)}
 <p class="note">Made by ksums {version("ksums")}.</p>
 </main>
 <script type="application/json" id="data">{_data(found, names)}</script>
@@ -176,7 +185,7 @@ def _facts(model: Any, found: Description) -> str:
         "method": type(model).__name__,
         "rows × columns": f"{found.n:,} × {found.d:,}",
         "clusters": f"{len(model.sizes_):,}",
-        "metric": parameters.get("metric", "l2"),
+        **({"metric": parameters.get("metric", "l2")} if found.profiles is None else {}),
         "objective": f"{model.objective_:.6g}",
         "distortion E_m": f"{model.distortion_:.6g}",
         "pairwise E_s": f"{model.pairwise_:.6g}",
@@ -192,6 +201,8 @@ def _facts(model: Any, found: Description) -> str:
     if found.constraints is not None:
         words = _constraints_in_words(found.constraints, parameters.get("objective") == "pairwise")
         entries.append(f'<div class="full">{_entry("constraints", words)}</div>')
+    if found.columns:
+        entries.append(f'<div class="full">{_entry("columns", columns_in_words(found))}</div>')
     return "".join(entries)
 
 
@@ -210,6 +221,8 @@ def _entry(name: str, value: str) -> str:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):  # names of columns
+        return repr(list(value))
     is_array = isinstance(value, np.ndarray | list | tuple) or sparse.issparse(value)
     return f"array of shape {np.shape(value)}" if is_array else repr(value)
 
@@ -319,8 +332,13 @@ def _means(found: Description) -> str:
         return ""
     head = "".join(f'<th scope="col">{html.escape(name[:_MAX_NAME])}</th>' for name in ("cluster", *found.features))
     means = [(str(cluster.index), values) for cluster, values in zip(found.clusters, found.means, strict=True)]
+    none = "–" if found.missing_cells else "nan"  # a cluster may have no value in a column
+
+    def shown(value: float) -> str:
+        return none if np.isnan(value) else f"{value:,.4g}"
+
     body = "".join(
-        f'<tr><th scope="row">{name}</th>{"".join(f"<td class=number>{value:,.4g}</td>" for value in values)}</tr>\n'
+        f'<tr><th scope="row">{name}</th>{"".join(f"<td class=number>{shown(value)}</td>" for value in values)}</tr>\n'
         for name, values in [*means, ("all rows", found.overall)]
     )
     return (
