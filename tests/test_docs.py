@@ -55,6 +55,14 @@ def folder(tmp_path):
     survey = np.column_stack([rng.integers(18, 90, 200), rng.integers(1, 9, 200) * 10_000, rng.random(200)])
     for name in ("survey.csv", "more.csv", "rows.csv"):
         np.savetxt(tmp_path / name, survey, delimiter=",", header="age,income,score", comments="", fmt="%g")
+    regions = ("north", "south", "west")
+    answers = [
+        f"P{i},{'' if i % 9 == 0 else 20 + 10 * (i % 3) + i % 5},"
+        f"{'NA' if i % 5 == 0 else 20_000 + 9_000 * (i % 3) + i},{regions[i % 3]},"
+        f"{'yes' if i % 4 else 'no'},202{i % 3}-03-{1 + i % 28:02d}"
+        for i in range(90)
+    ]
+    (tmp_path / "answers.csv").write_text("\n".join(["person,age,income,region,member,joined", *answers]))
     tiers = {0: "gold", 4: "new"}
     lines = [f"{age:g},{income:g},{i // 2},{tiers.get(i % 10, '')}" for i, (age, income, _) in enumerate(survey)]
     (tmp_path / "customers.csv").write_text("\n".join(["age,income,household,tier", *lines]))
