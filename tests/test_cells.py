@@ -183,3 +183,35 @@ def test_seeds_leave_no_cluster_empty_even_if_all_rows_are_equal():
     cells = cells_of(np.zeros((6, 1)), np.zeros((6, 1), int), np.array([1]))
     labels = seeded_labels(cells, 4, np.random.default_rng(0))
     assert sorted(np.unique(labels)) == [0, 1, 2, 3]
+
+
+# -------------------------------------------------------------------------------------------- duplicates
+def few_values(seed, a, b):
+    """Return cells of a table in which most rows occur several times."""
+    rng = np.random.default_rng(seed)
+    n = 60
+    X, codes = rng.choice([0.1, 0.7, 1.3], size=(n, a)), rng.integers(0, 3, size=(n, b))
+    codes[:3] = np.arange(3)[:, None]
+    if a + b > 1:
+        (X if a else codes)[::3, 0] = np.nan if a else GAP
+    X = X - np.nanmean(X, axis=0) if a else X
+    return cells_of(X, codes, np.full(b, 3), rng.integers(1, 4, n) / 3 if seed % 2 else None, np.full(b, 0.7))
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize(("a", "b"), [(2, 0), (0, 2), (1, 1), (1, 0)])
+@given(seed=st.integers(0, 10_000))
+def test_passes_over_duplicates_end(objective, a, b, seed):
+    """Costs among duplicates are 0 but for rounding, which must not move a row back and forth."""
+    cells, k = few_values(seed, a, b), 3 + seed % 6
+    partition = CellPartition(cells, random_labels(cells.n, k, seed), k, objective)
+    rng = np.random.default_rng(seed)
+    value = partition.measures().objective
+    for _ in range(60):
+        moves = partition.visit(rng.permutation(cells.n), 1.0)
+        before, value = value, partition.measures().objective
+        assert value <= before + 1e-12
+        if not moves:
+            break
+    assert not moves
+    assert min(partition.by_cluster()) >= 0

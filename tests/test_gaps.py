@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import adjusted_rand_score
 
 import ksums
 from ksums import KSums
+from ksums.contrib.onnx import to_onnx
 
 
 @pytest.fixture
@@ -149,3 +151,34 @@ def test_a_column_with_values_only_in_rows_that_do_not_count_is_refused(gaps):
     weights[:5] = 0
     with pytest.raises(ValueError, match="column 1 of X has no value at all"):
         KSums(5, missing="ignore").fit(gaps, sample_weight=weights)
+
+
+def test_yes_and_no_are_numbers_beside_gaps(gaps):
+    frame = pd.DataFrame(gaps, columns=list("abcdef")).assign(member=np.arange(300) % 2 == 0)
+    model = KSums(5, missing="ignore", random_state=0).fit(frame)
+    numbers = KSums(5, missing="ignore", random_state=0).fit(frame.astype({"member": float}))
+    np.testing.assert_array_equal(model.labels_, numbers.labels_)
+
+
+def test_a_card_and_assignments_are_refused_with_gaps(blobs, gaps):
+    with pytest.raises(ValueError, match="device='cuda' is not offered for rows with missing cells"):
+        KSums(5, missing="ignore", device="cuda").fit(gaps)
+    with pytest.raises(ValueError, match="assign is not offered for rows with missing cells"):
+        KSums(5, missing="ignore", random_state=0).fit(blobs).assign(gaps, size_max=80)
+
+
+def test_equal_clusters_are_named():
+    X = [[1.0, np.nan]] * 10 + [[2.0, 3.0]] * 10
+    with pytest.warns(
+        ConvergenceWarning, match=r"Number of distinct clusters \(2\) found smaller than n_clusters \(5\)"
+    ):
+        model = KSums(5, missing="ignore", random_state=0).fit(X)
+    assert model.inertia_ >= 0
+    assert model.converged_
+
+
+def test_the_graph_of_a_model_with_gaps_is_for_complete_rows(gaps):
+    onnx = pytest.importorskip("onnx")
+    model = KSums(5, missing="ignore", random_state=0).fit(gaps)
+    with pytest.warns(UserWarning, match="labels for complete rows only"):
+        assert isinstance(to_onnx(model), onnx.ModelProto)

@@ -4,6 +4,7 @@ import itertools
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -433,7 +434,7 @@ def test_matrices_that_are_refused(square):
     refused = {
         "square matrix of distances": square[:10],
         r"got 44, and the nearest lengths are 36 \(n = 9\) and 45 \(n = 10\)": squareform(square[:10, :10])[:-1],
-        "from sample 3 to 8 it is .*, from 8 to 3 it is 1e": wrong(square, 8, 3, 1e6),
+        "between samples 3 and 8 they are .* and 1e": wrong(square, 8, 3, 1e6),
         "between samples 2 and 5 is -1. If these are similarities": wrong(wrong(square, 2, 5, -1), 5, 2, -1),
         "between samples 2 and 5 is NaN": wrong(square, 2, 5, np.nan),
         "between samples 5 and 2 is infinite": wrong(square, 5, 2, np.inf),
@@ -441,6 +442,7 @@ def test_matrices_that_are_refused(square):
         "must be numbers; got dtype": square.astype(str),
         "Complex data": square * 1j,
         "n_samples=3 should be >= n_clusters=5": square[:3, :3],
+        "0 sample": square[:0, :0],
     }
     for message, X in refused.items():
         with pytest.raises(ValueError, match=message):
@@ -461,7 +463,11 @@ def test_matrices_that_are_refused(square):
         ({"n_jobs": 0}, "n_jobs must be an integer other than 0"),
         ({"n_init": 0}, "n_init must be an integer of at least 1"),
         ({"effort": "much"}, "effort must be one of"),
-        ({"size_max": "balanced"}, "size_max must be a number >= 0 for all clusters"),
+        ({"size_max": [30] * 8}, "size_max must be a number >= 0 for all clusters, 'balanced', or None"),
+        ({"size_min": "balanced"}, "size_min must be a number >= 0 for all clusters or None"),
+        ({"engine": "blocks"}, "engine must be one of 'auto', 'exact', 'reference'"),
+        ({"engine": "reference", "size_max": 50}, "engine='reference' knows no limits"),
+        ({"metric": "minkowski", "metric_params": {"q": 3}}, "metric_params={'q': 3} do not suit metric='minkowski'"),
         ({"size_max": 20}, "size_max=20 times n_clusters=8, 160, is less than the 300 samples"),
         ({"size_min": 50}, "size_min=50 times n_clusters=8, 400, is more than the 300 samples"),
         ({"size_min": 5, "polish": "medoids"}, "leave polish=None, or size_min and size_max"),
@@ -518,3 +524,127 @@ def test_a_model_with_a_function_is_not_saved(tmp_path):
     with pytest.raises(TypeError, match="with a function as metric cannot be saved; use pickle or joblib"):
         ksums.save(model, tmp_path / "model.safetensors")
     assert not (tmp_path / "model.safetensors").exists()
+
+
+# ------------------------------------------------------------------------------------------ several starts, engines
+def heavy_tails(seed):
+    X = np.random.default_rng(seed).standard_t(1.5, (10, 2))
+    return cdist(X, X)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_two_clusters_are_started_several_times(objective):
+    """A search merges two clusters and splits a third, so it cannot help here; all 511 divisions are tried instead."""
+    found = 0
+    for seed in range(12):
+        square, ones = heavy_tails(seed), np.ones(10)
+        divisions = (np.array([*bits, 0]) for bits in itertools.product((0, 1), repeat=9) if any(bits))
+        best = min(objective_of(square, ones, labels, 2, objective) for labels in divisions) / 10
+        model = PairwiseKSums(2, metric="precomputed", objective=objective, random_state=0).fit(square)
+        found += model.objective_ <= best * (1 + 1e-9)
+    assert found >= 11
+    assert model.plan_.runs == 8
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_reference_engine_gives_the_same_labels(objective, rng):
+    X, weights = rng.standard_normal((60, 3)), rng.integers(1, 4, 60)
+    for k in (2, 4):
+        exact, reference = (
+            PairwiseKSums(k, objective=objective, engine=engine, random_state=0).fit(X, sample_weight=weights)
+            for engine in ("auto", "reference")
+        )
+        np.testing.assert_array_equal(exact.labels_, reference.labels_)
+        assert [record.moves for record in exact.history_] == [record.moves for record in reference.history_]
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@given(seed=st.integers(0, 10_000))
+def test_passes_over_duplicates_end(objective, seed):
+    rng = np.random.default_rng(seed)
+    X, k = rng.choice([0.1, 0.7, 1.3], size=(60, 2)), 3 + seed % 8
+    labels = np.concatenate([np.arange(k), rng.integers(k, size=60 - k)])
+    partition = DistancePartition(without_weights(cdist(X, X)), labels, k, objective)
+    for _ in range(60):
+        if not partition.visit(rng.permutation(60), 1.0):
+            return
+    raise AssertionError("rows move back and forth")
+
+
+def test_all_the_time_is_used_for_the_search(blobs):
+    model = PairwiseKSums(6, effort=0.5, random_state=0).fit(blobs)
+    few = PairwiseKSums(6, random_state=0).fit(blobs)
+    trials = [sum(record.trials for record in m.history_) for m in (model, few)]
+    assert trials[0] > 5 * trials[1]
+
+
+# ------------------------------------------------------------------------------------------ more inputs
+def test_balanced_clusters(blobs):
+    model = PairwiseKSums(7, size_max="balanced", random_state=0).fit(blobs)
+    assert set(model.sizes_) <= {len(blobs) // 7, len(blobs) // 7 + 1}
+
+
+def test_digits_far_from_zero_are_kept(rng):
+    X = rng.integers(0, 1000, (150, 4)) / 64  # exact also after the shift
+    near, far = (PairwiseKSums(4, random_state=0).fit(rows) for rows in (X, X + 2.0**27))
+    np.testing.assert_array_equal(near.labels_, far.labels_)
+    assert far.distortion_ == pytest.approx(near.distortion_, rel=1e-6)
+
+
+def test_columns_of_a_table_are_compared_by_name_whatever_the_metric(rng):
+    table = pd.DataFrame({"m": rng.integers(0, 3, 40), "n": rng.integers(5, 8, 40)})
+    model = PairwiseKSums(2, metric=lambda a, b: float(np.sum(a != b)), random_state=0).fit(table)
+    assert model.feature_names_in_.tolist() == ["m", "n"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(table[["n", "m"]])
+    model.set_params(metric=edits).fit(["a", "ab", "xyz", "xyw"])
+    assert not hasattr(model, "feature_names_in_")
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_after_swaps_of_medoids_everything_goes_by_medoids(rng):
+    X = rng.standard_normal((200, 2))
+    weights = np.where(np.arange(200) < 150, 1.0, 0.0)
+    model = PairwiseKSums(6, polish="medoids", random_state=0).fit(X, sample_weight=weights)
+    nearest = cdist(X, X[model.medoid_indices_]).argmin(axis=1)
+    np.testing.assert_array_equal(model.labels_, nearest)
+    np.testing.assert_array_equal(model.predict(X), nearest)
+    assert (model.predict(X, by="members") != nearest).any()
+
+
+@pytest.mark.parametrize("change", ["integers", "strided", "weights of 0", "sums"])
+def test_copies_of_a_matrix_need_memory(square, monkeypatch, change):
+    n = len(square)
+    weights = None
+    X = square
+    if change == "integers":
+        X = (100 * square).astype(np.int64)
+    elif change == "strided":
+        X = np.repeat(np.repeat(square, 2, axis=0), 2, axis=1)[::2, ::2]
+    elif change == "weights of 0":
+        weights = np.arange(n) > 0
+    free = 1e5 if change == "sums" else 3 * 8 * 8 * n + 1e4
+    monkeypatch.setattr("ksums.estimators.pairwise.free_memory", lambda: free)
+    model = PairwiseKSums(400 if change == "sums" else 8, metric="precomputed")
+    if change == "sums":
+        model.set_params(n_clusters=n // 2)
+    with pytest.raises(MemoryError, match="GB are free"):
+        model.fit(X, sample_weight=weights)
+
+
+def test_distances_to_predict_from_that_are_refused(square):
+    model = PairwiseKSums(3, metric="precomputed", random_state=0).fit(square)
+    for X, message in ((-square, "must not be negative"), (square * 1j, "Complex"), (square.astype(str), "dtype")):
+        with pytest.raises(ValueError, match=message):
+            model.predict(X)
+    with pytest.raises(TypeError, match=r"pass X.toarray"):
+        model.predict(sparse.csr_array(square))
+
+
+def test_metrics_that_are_not_numbers_or_not_symmetric(rng):
+    with pytest.raises(TypeError, match="must return one number for each pair"):
+        PairwiseKSums(2, metric=lambda a, b: "far").fit(["a", "b", "c"])
+    with pytest.raises(ValueError, match="metric must be symmetric"):
+        PairwiseKSums(2, metric=lambda a, b: float(abs(a - b) + (a > b))).fit(list(rng.permutation(50)))
+    with pytest.raises(ValueError, match="metric='correlation' may not be defined for them"):
+        PairwiseKSums(2, metric="correlation").fit([[1.0, 1.0], [2.0, 3.0], [4.0, 1.0]])

@@ -88,8 +88,13 @@ def test_types_of_all_libraries(values, kind):
     ("name", "values", "reason"),
     [
         ("nr", [4, 9, 1, 7], "identifier"),
-        ("rows", list(range(100, 130)), "identifier"),
+        ("rows", list(range(1, 31)), "identifier"),
+        ("rows", list(range(30))[::-1], "identifier"),
         ("rows", list(range(4)), ""),
+        ("year", list(range(1990, 2020)), ""),
+        ("price_index", [104, 99, 112, 131], ""),
+        ("level", pd.Categorical(["1", "2", "3", "4", "5", "other"]), ""),
+        ("town", pd.Categorical([f"t{i}" for i in range(40)]), ""),
         ("customerId", ["x1", "x2", "x3", "x4"], "identifier"),
         ("code", [f"c{i}" for i in range(40)], "nearly all of its cells differ"),
         ("text", [f"a text of {i} words" for i in range(40)], "free text"),
@@ -110,10 +115,30 @@ def test_what_the_user_says_goes_first(people):
     frame, _ = people
     model = TableKSums(3, numeric=["person_id"], categorical=["remark"], ignore=["town"], random_state=0).fit(frame)
     kinds = model.columns_
-    assert (kinds["person_id"], kinds["remark"], kinds["town"]) == ("number", "category", "left out: as asked")
+    assert (kinds["person_id"], kinds["remark"], kinds["town"]) == ("number", "category", "left out: you asked for it")
     odd = pd.DataFrame({"income": ["12", "15", "9", "20", "unknown"], "b": [1, 2, 3, 4, 6]})
-    taken = TableKSums(2, numeric=["income"], random_state=0).fit(odd)
+    with pytest.warns(UserWarning, match="'income': 1 cell is not a number \\(first 'unknown'\\)"):
+        taken = TableKSums(2, numeric=["income"], random_state=0).fit(odd)
     assert taken.gap_shares_.sum() > 0  # the word is a gap
+    with pytest.warns(UserWarning, match="'b': 2 cells are not numbers"):
+        taken.predict(odd.assign(b=["1", "2,5", "3", "4", "6,5"]).assign(income=1.0))
+    with pytest.raises(ValueError, match=r"'b' must hold numbers; got words such as 'x'. Pass numbers, as in the fit"):
+        taken.predict(odd.assign(b="x", income=1.0))
+
+
+def test_an_empty_word_is_a_missing_cell():
+    table = pd.DataFrame({"town": ["Rome", "Rome", "", "Oslo", " ", "Oslo"]})
+    model = TableKSums(2, random_state=0)
+    with pytest.warns(UserWarning, match="2 rows have no value at all"):
+        model.fit(table)
+    assert model._encoding.words.tolist() == ["Oslo", "Rome"]
+
+
+def test_a_day_is_the_same_category_with_and_without_a_time():
+    days = ["2020-01-01", "2020-02-01"] * 3
+    model = TableKSums(2, categorical=["day"], random_state=0).fit(pd.DataFrame({"day": pd.to_datetime(days)}))
+    other = pl.DataFrame({"day": [datetime.date.fromisoformat(day) for day in days]})
+    np.testing.assert_array_equal(model.predict(other), model.labels_)
 
 
 def test_tables_of_all_libraries_give_the_same_labels(people):
@@ -232,6 +257,40 @@ def test_weights_and_rows_of_weight_zero(people):
     assert (model.labels_[:20] == model.predict(frame)[:20]).all()
     heavy = TableKSums(3, random_state=0).fit(frame, sample_weight=np.full(300, 3.0))
     assert heavy.sizes_.sum() == 900
+
+
+@pytest.mark.parametrize("scale", ["std", "range"])
+def test_rows_that_do_not_count_change_nothing(people, scale):
+    frame, _ = people
+    counting = frame[["age", "town", "member"]].dropna()
+    strange = pd.DataFrame({"age": [1e9, np.nan], "town": ["Pisa", None], "member": [None, True]})
+    weights = np.concatenate([np.full(len(counting), 2.0), np.zeros(2)])
+    model = TableKSums(3, scale=scale, random_state=0).fit(pd.concat([counting, strange]), sample_weight=weights)
+    alone = TableKSums(3, scale=scale, random_state=0).fit(counting, sample_weight=weights[:-2])
+    np.testing.assert_array_equal(model.labels_[:-2], alone.labels_)
+    assert model.inertia_ == alone.inertia_
+    assert model._encoding.pulls.tolist() == [0.0, 0.0, 0.0]
+    assert "Pisa" not in model._encoding.words
+
+
+def test_callbacks_are_called_for_tables_of_all_kinds(people):
+    frame, _ = people
+    calls = []
+
+    class Counting:
+        def setup(self, estimator, context): ...
+
+        def on_fit_task_begin(self, estimator, context): ...
+
+        def on_fit_task_end(self, estimator, context):
+            calls.append(context.task_name)
+
+        def teardown(self, estimator, context): ...
+
+    for table in (frame, frame[["age"]].dropna()):
+        calls.clear()
+        TableKSums(3, random_state=0).set_callbacks(Counting()).fit(table)
+        assert calls
 
 
 def test_scale_and_column_weights(people):
@@ -396,3 +455,26 @@ def test_plan_for_is_the_plan_of_the_fit(people, blobs):
     frame, _ = people
     for table in (frame, blobs):
         assert str(TableKSums(3, random_state=0).plan_for(table)) == str(TableKSums(3, random_state=0).fit(table).plan_)
+
+
+def test_record_batches_and_tables_that_are_not_computed_yet(people):
+    frame, _ = people
+    plain = pa.Table.from_pandas(frame[["age", "town", "member"]], preserve_index=False)
+    expected = TableKSums(3, random_state=0).fit(plain).labels_
+    batch = plain.combine_chunks().to_batches()[0]
+    np.testing.assert_array_equal(TableKSums(3, random_state=0).fit(batch).labels_, expected)
+    with pytest.raises(TypeError, match=r"pass X.collect"):
+        TableKSums(3).fit(pl.from_arrow(plain).lazy())
+
+
+def test_more_parameters_of_tables_that_are_refused(people, tmp_path):
+    frame, _ = people
+    with pytest.raises(ValueError, match="numeric must be a list of columns, or None; got 5"):
+        TableKSums(3, numeric=5).fit(frame)
+    with pytest.raises(ValueError, match="engine must be one of 'auto', 'exact', 'reference'; got 'blocks'"):
+        TableKSums(3, engine="blocks").fit(frame)
+    with pytest.raises(ValueError, match="has no column 'agee'"):
+        TableKSums(3, column_weights={"agee": 2.0}).plan_for(frame)
+    model = TableKSums(3, numeric=np.array(["age"]), random_state=0).fit(frame)
+    model.save(tmp_path / "m.safetensors")
+    np.testing.assert_array_equal(ksums.load(tmp_path / "m.safetensors").predict(frame), model.predict(frame))

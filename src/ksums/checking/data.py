@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, validate_data
 
 from ksums.compute.arrays import Matrix, blocks
@@ -130,7 +131,19 @@ def _check_values(name: str, X: Matrix, first: int = 0, gaps: bool = False) -> N
 
 def _or_ignore(name: str, what: str) -> str:
     """The estimator that can do without filling in."""
-    return ", or use missing='ignore'" if name == "KSums" and what == "NaN" else ""
+    dense = ", or use missing='ignore', which is for dense rows and tables in memory"
+    return dense if name == "KSums" and what == "NaN" else ""
+
+
+def warn_of_equal_clusters(distinct: int, k: int, stacklevel: int) -> None:
+    """Say that only some clusters differ, in the words of scikit-learn."""
+    if distinct < k:
+        warnings.warn(
+            f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({k}). Possibly due to duplicate "
+            "points in X: some clusters hold copies of the same row.",
+            ConvergenceWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def check_weights(estimator: Any, sample_weight: Any, n: int) -> np.ndarray | None:

@@ -43,11 +43,20 @@ def check_distance_parameters(estimator: Any) -> None:
             raise ValueError(f"{name}: {parameter} must be {constraint.allowed}; got {parameters[parameter]!r}.")
     for parameter in ("size_min", "size_max"):
         value = parameters[parameter]
-        if value is not None and not (isinstance(value, numbers.Real) and 0 <= float(value) < math.inf):
+        is_balanced = parameter == "size_max" and isinstance(value, str) and value == "balanced"
+        if (
+            value is not None
+            and not is_balanced
+            and not (isinstance(value, numbers.Real) and 0 <= float(value) < math.inf)
+        ):
+            words = ", 'balanced'," if parameter == "size_max" else ""
             raise ValueError(
-                f"{name}: {parameter} must be a number >= 0 for all clusters, or None; got {value!r}. Limits for each "
-                "cluster, and 'balanced', are offered by KSums."
+                f"{name}: {parameter} must be a number >= 0 for all clusters{words} or None; got {value!r}. Limits for "
+                "each cluster are offered by KSums."
             )
+    check_option(estimator, "engine", parameters["engine"], ("auto", "exact", "reference"))
+    if parameters["engine"] == "reference" and (parameters["size_min"], parameters["size_max"]) != (None, None):
+        raise ValueError(f"{name}: engine='reference' knows no limits on sizes; use engine='auto' with them.")
     if parameters["polish"] is not None:
         check_option(estimator, "polish", parameters["polish"], ("medoids",))
         if parameters["size_min"] is not None or parameters["size_max"] is not None:
@@ -55,7 +64,8 @@ def check_distance_parameters(estimator: Any) -> None:
                 f"{name}: polish='medoids' gives each sample its nearest medoid, whatever the sizes are; leave "
                 "polish=None, or size_min and size_max."
             )
-    check_option(estimator, "predict_by", parameters["predict_by"], ("members", "medoids"))
+    if parameters["predict_by"] is not None:
+        check_option(estimator, "predict_by", parameters["predict_by"], ("members", "medoids"))
     if parameters["n_jobs"] is not None and (not is_int(parameters["n_jobs"]) or parameters["n_jobs"] == 0):
         raise ValueError(f"{name}: n_jobs must be an integer other than 0, or None; got {parameters['n_jobs']!r}.")
     options = parameters["metric_params"]
@@ -85,12 +95,15 @@ def check_metric_of_rows(estimator: Any, X: Any) -> None:
 
 
 def check_memory(estimator: Any, n: int, itemsize: int, free: float) -> None:
-    """Refuse a matrix of distances for which there is no memory, before any of it is computed."""
+    """Refuse a matrix of distances for which there is no memory, before any of it is computed or copied.
+
+    ``itemsize`` is 0 for a matrix that is there already.
+    """
     sums = 3 * int(estimator.n_clusters) * n * 8  # of the clusters, and of a trial beside them
     needed = n * n * itemsize + sums
     if needed > free:
         raise MemoryError(
-            f"{type(estimator).__name__}: the distances between {n:,} samples take {n * n * itemsize / 1e9:.1f} GB, "
+            f"{type(estimator).__name__}: new distances between {n:,} samples take {n * n * itemsize / 1e9:.1f} GB, "
             f"and sums for {estimator.n_clusters} clusters {sums / 1e9:.1f} GB; only {free / 1e9:.1f} GB are free. Fit "
             "a sample of the rows and predict the others with by='medoids', or pass a float32 memory map with "
             "metric='precomputed'."
@@ -105,21 +118,37 @@ def as_square(estimator: Any, X: Any, free: float) -> np.ndarray:
             f"{name}: sparse precomputed distances are not accepted, since a distance that is not stored would be 0; "
             "pass X.toarray()."
         )
-    X = np.asarray(X)  # no copy of a memory map
-    if X.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported by {name}: distances must be real numbers.")
-    if X.dtype not in (np.float32, np.float64):
-        if X.dtype.kind not in "fiub":
-            raise ValueError(f"{name}: precomputed distances must be numbers; got dtype {X.dtype}.")
-        X = X.astype(np.float64 if X.dtype.itemsize > 2 else np.float32)
+    X = _numbers(name, X)
+    kind = _kept_type(X.dtype)
     if X.ndim == 1:
-        return _expanded(estimator, X, free)
+        return _expanded(estimator, X.astype(kind, copy=False), free)
     if X.ndim != 2 or X.shape[0] != X.shape[1]:
         raise ValueError(
             f"{name}: metric='precomputed' requires a square matrix of distances (n, n), or a condensed vector of "
             f"length n (n − 1) / 2; got shape {X.shape}. For rows of features use another metric."
         )
-    return np.ascontiguousarray(X.T if X.flags.f_contiguous else X)
+    if not len(X):
+        raise ValueError(f"{name}: Found array with 0 sample(s) (shape=(0, 0)) while a minimum of 1 is required.")
+    X = X.T if X.flags.f_contiguous else X  # it is symmetric
+    is_kept = X.flags.c_contiguous and X.dtype == kind
+    check_memory(estimator, len(X), 0 if is_kept else kind.itemsize, free)
+    return X if is_kept else np.ascontiguousarray(X, kind)
+
+
+def _numbers(name: str, X: Any) -> np.ndarray:
+    """X as an array of real numbers, without a copy of a memory map."""
+    X = np.asarray(X)
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported by {name}: distances must be real numbers.")
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"{name}: precomputed distances must be numbers; got dtype {X.dtype}.")
+    return X
+
+
+def _kept_type(dtype: np.dtype) -> np.dtype:
+    """The arithmetic in which distances of a type are held without loss."""
+    small = dtype == np.float32 or dtype.itemsize <= 2
+    return np.dtype(np.float32 if small else np.float64)
 
 
 def _expanded(estimator: Any, condensed: np.ndarray, free: float) -> np.ndarray:
@@ -155,9 +184,15 @@ def check_faults(
     if not faults.is_finite:
         i, j = first_where(square, lambda rows, _: ~np.isfinite(rows))
         what = "NaN" if np.isnan(square[i, j]) else "infinite"
+        way_out = "Fill in missing values before distances are computed, or divide the data by a constant if it is too "
+        way_out += "large."
+        if isinstance(estimator.metric, str) and estimator.metric != "precomputed":
+            way_out = (
+                f"metric={estimator.metric!r} may not be defined for them, as for rows or columns that are constant or "
+                "zero, or for numbers that are too large: leave these out, or use another metric."
+            )
         raise ValueError(
-            f"{name}: all distances must be finite numbers; the one between samples {i} and {j} is {what}. Fill in "
-            "missing values before distances are computed, or divide the data by a constant if it is too large."
+            f"{name}: all distances must be finite numbers; the one between samples {i} and {j} is {what}. {way_out}"
         )
     small = ROUNDING * max(faults.largest, 0.0)
     if faults.least < -small or faults.largest < 0:
@@ -177,8 +212,8 @@ def check_faults(
             square, lambda rows, mirror: np.abs(rows - mirror) - SYMMETRIC * np.maximum(rows, mirror) > small
         )
         raise ValueError(
-            f"{name}: distances must be symmetric; from sample {i} to {j} it is {square[i, j]:g}, from {j} to {i} it "
-            f"is {square[j, i]:g}. Pass (D + D.T) / 2 if both directions count the same."
+            f"{name}: distances must be symmetric; between samples {i} and {j} they are {square[i, j]:g} and "
+            f"{square[j, i]:g}. Pass (D + D.T) / 2 if both directions count the same."
         )
     return bool(faults.asymmetry > 0 or faults.diagonal > 0 or faults.least < 0)
 
@@ -195,9 +230,12 @@ def check_symmetric_callable(estimator: Any, one: float, other: float, i: int, j
 def check_new_distances(estimator: Any, X: Any, n: int) -> np.ndarray:
     """Distances (m, n) from new samples to the training samples."""
     name = type(estimator).__name__
-    X = np.asarray(X)
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
+    if sparse.issparse(X):
+        raise TypeError(
+            f"{name}: sparse distances are not accepted, since one that is not stored would be 0; pass X.toarray()."
+        )
+    X = _numbers(name, X)
+    X = X.astype(_kept_type(X.dtype), copy=False)
     if X.ndim != 2 or X.shape[1] != n:
         raise ValueError(
             f"{name}: with metric='precomputed', predict takes the distances (m, {n}) from new samples to the {n} "
@@ -205,7 +243,23 @@ def check_new_distances(estimator: Any, X: Any, n: int) -> np.ndarray:
         )
     if not np.isfinite(X).all():
         raise ValueError(f"{name}: distances to predict from must be finite; X holds NaN or infinity.")
+    if X.size and X.min() < -ROUNDING * X.max():
+        raise ValueError(f"{name}: distances to predict from must not be negative; the least one is {X.min():g}.")
     return np.ascontiguousarray(X)
+
+
+def check_options_of_metric(estimator: Any, metric: Any, samples: Any) -> None:
+    """Try a metric on two samples, so that options it does not know are refused in our words."""
+    try:
+        metric.between(samples[:1], samples[-1:])
+    except TypeError as error:
+        if not estimator.metric_params:
+            raise
+        words = str(error).splitlines()[0][:120]
+        raise ValueError(
+            f"{type(estimator).__name__}: metric_params={estimator.metric_params!r} do not suit "
+            f"metric={estimator.metric!r} ({words}); pass the arguments that it has."
+        ) from error
 
 
 def check_unweighted_limits(estimator: Any, weights: np.ndarray | None) -> None:

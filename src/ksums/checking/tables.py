@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ksums.checking.data import LARGEST
+from ksums.checking.options import check_option
+from ksums.checking.parameters import check_parameters
 
 _WITH_GAPS = {
     "metric": ("l2",),
@@ -24,8 +26,19 @@ _WITH_GAPS = {
     "checkpoint": (None,),
     "max_memory": (None,),
     "tol": (None,),
+    "device": (None, "cpu"),
 }
 """What ``KSums`` offers for rows with gaps."""
+
+
+_ENGINES = ("auto", "exact", "reference")
+"""Engines for tables with words or gaps."""
+
+
+def check_table_parameters(estimator: Any) -> None:
+    """Refuse parameters of ``TableKSums`` that have no meaning."""
+    check_parameters(estimator)
+    check_option(estimator, "engine", estimator.engine, _ENGINES)
 
 
 def check_with_gaps(estimator: Any, constrained: bool) -> None:
@@ -81,7 +94,7 @@ def check_names(name: str, parameter: str, wanted: Any, known: Sequence[str]) ->
     """Names of columns that a parameter lists; refuses unknown ones."""
     if wanted is None:
         return []
-    if isinstance(wanted, str):
+    if isinstance(wanted, str) or not isinstance(wanted, Iterable):
         raise ValueError(f"{name}: {parameter} must be a list of columns, or None; got {wanted!r}. Use [{wanted!r}].")
     found = [str(column) for column in wanted]
     for column in found:
@@ -125,14 +138,19 @@ def check_no_duplicates(name: str, columns: Sequence[str]) -> None:
         raise ValueError(f"{name}: two columns are called {repeated!r}; rename one of them.")
 
 
-def check_numbers(name: str, column: str, columns: Any) -> None:
-    """Refuse columns without a number, infinite numbers, and numbers whose squares leave the range of float64."""
+def check_numbers(name: str, column: str, columns: Any, fitted: bool = False) -> None:
+    """Refuse columns without a number, infinite numbers, and numbers whose squares leave the range of float64.
+
+    Words among numbers are missing cells, which is said. ``fitted``: the columns are those of new rows.
+    """
     values = columns.numbers(column)
-    if np.isnan(values).all() and columns.distinct(column):
-        raise ValueError(
-            f"{name}: column {column!r} must hold numbers; got words such as {columns.distinct(column)[0]!r}. List it "
-            "in categorical."
-        )
+    words, first = columns.words_among_numbers(column)
+    if words and np.isnan(values).all():
+        way_out = "Pass numbers, as in the fit" if fitted else "List it in categorical"
+        raise ValueError(f"{name}: column {column!r} must hold numbers; got words such as {first!r}. {way_out}.")
+    if words:
+        cells = "1 cell is not a number" if words == 1 else f"{words} cells are not numbers"
+        warnings.warn(f"column {column!r}: {cells} (first {first!r}); counted as missing.", UserWarning, stacklevel=5)
     bad = np.flatnonzero(np.isinf(values) | (np.abs(values) > LARGEST[np.dtype(np.float64)]))
     if len(bad):
         raise ValueError(

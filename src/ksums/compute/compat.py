@@ -61,6 +61,11 @@ def _with_callbacks(estimator: Any, callbacks: list[Any]) -> Iterator[None]:
             estimator.__dict__.pop("_skl_callbacks", None)
 
 
+def set_callbacks_of(estimator: Any) -> list[Any]:
+    """scikit-learn: the callbacks that ``set_callbacks`` gave to an estimator."""
+    return list(estimator.__dict__.get("_skl_callbacks") or [])
+
+
 def callback_context(estimator: Any, callbacks: list[Any], subtasks: int) -> Any:
     """scikit-learn: the root task of a fit, with ``callbacks`` in addition to those of ``set_callbacks``."""
     with _with_callbacks(estimator, callbacks):

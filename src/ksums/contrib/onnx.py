@@ -7,6 +7,7 @@ The mean of the centres is subtracted from x and C, so that float32 does not los
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,12 @@ def to_onnx(model: Any, path: str | Path | None = None) -> ModelProto:
         raise TypeError(
             f"to_onnx is for models with centres of numbers; a {type(model).__name__} compares categories, gaps or "
             "distances, which its graph does not know. Use ksums.save, or joblib."
+        )
+    if hasattr(model, "cell_counts_"):
+        warnings.warn(
+            "the model was fitted to rows with missing cells; its graph gives labels for complete rows only.",
+            UserWarning,
+            stacklevel=2,
         )
     centres = as_numpy(model.cluster_centers_)
     kind, dtype = (TensorProto.FLOAT, np.float32) if centres.dtype == np.float32 else (TensorProto.DOUBLE, np.float64)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
@@ -332,13 +331,7 @@ class Clusterer(CallbackSupportMixin, CentreModel):
         """Say that a fit was interrupted, or that only this many clusters differ."""
         if run.interrupted:
             warnings.warn(self._interrupted(run), FitInterrupted, stacklevel=4)
-        if distinct < run.k:
-            warnings.warn(
-                f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
-                "Possibly due to duplicate points in X: some clusters hold copies of the same row.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        checking.warn_of_equal_clusters(distinct, run.k, stacklevel=4)
 
     def _interrupted(self, run: Any) -> str:
         passes = passes_of(run.records)

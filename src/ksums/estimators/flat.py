@@ -341,6 +341,11 @@ class KSums(Clusterer):
         -------
         labels : ndarray of shape (n,)
         """
+        if self._ignores_gaps_of(X):
+            raise ValueError(
+                f"{type(self).__name__}: assign is not offered for rows with missing cells; fill them in (for example "
+                "with sklearn.impute.SimpleImputer), or use predict."
+            )
         X = self._check_new(as_numpy(X) if is_on_card(X) else X)
         low, high = check_assign(self, X.shape[0], size_min, size_max)
         with computing(self.n_threads):

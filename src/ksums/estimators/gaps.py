@@ -18,6 +18,7 @@ from ksums.compute.threads import computing
 from ksums.estimators.partitions import attributes_of_run, fit_by_moves
 from ksums.io.sources import is_source
 from ksums.method.cells.cells import Cells, cells_of, centres_from
+from ksums.method.cells.sums import distinct_clusters
 from ksums.method.fitting.tables import fit_cells, nearest_clusters
 from ksums.planning.partitions import plan_table
 from ksums.planning.plan import PartitionPlan
@@ -55,7 +56,7 @@ def _values(X: Any) -> np.ndarray:
     """Numbers of an array or a table; null and NA are NaN."""
     if is_table(X):
         columns = Columns(X)
-        if any(columns.dtype_of(name) != "number" for name in columns.names):
+        if any(columns.dtype_of(name) not in ("number", "bool") for name in columns.names):
             raise ValueError("a column does not hold numbers")
         values = np.column_stack([columns.numbers(name) for name in columns.names])
         return values.astype(np.float32) if _is_float32(X) else values
@@ -86,7 +87,7 @@ def fit_with_gaps(model: Any, X: Any, y: Any, sample_weight: Any, constrained: b
     started = time.perf_counter()
     ready = prepare_with_gaps(model, X, sample_weight, constrained)
     engine = "reference" if model.engine == "reference" else "exact"
-    fit_by_moves(
+    run = fit_by_moves(
         model,
         {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}},
         ready.plan,
@@ -96,6 +97,7 @@ def fit_with_gaps(model: Any, X: Any, y: Any, sample_weight: Any, constrained: b
         ),
         lambda run: _attributes_of(run, ready),
     )
+    data.warn_of_equal_clusters(distinct_clusters(ready.cells, run.labels, run.k), run.k, stacklevel=4)
 
 
 def prepare_with_gaps(model: Any, X: Any, sample_weight: Any, constrained: bool, warn: bool = True) -> Prepared:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ksums.checking import data as checking
@@ -32,6 +30,9 @@ from ksums.tables.columns import is_table
 
 _BLOCK = 1024
 """Rows whose distances ``predict`` computes at a time."""
+
+_PAIRS_IN_BOTH_ORDERS = 64
+"""Pairs of samples for which a function is asked whether their order matters; with fewer samples, one for each."""
 
 
 class _Prepared(NamedTuple):
@@ -73,10 +74,12 @@ class PairwiseKSums(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         distances of all pairs within clusters, divided by n (E_s, I_s); it favours clusters of equal size.
 
     effort : {"low", "default", "high"} or float, default="default"
-        How much annealing and merge–split search there is; a number is a time limit in seconds, all of which is used.
+        How much annealing and merge–split search there is; a number is a time limit in seconds, until which the search
+        goes on (two clusters leave nothing to search).
 
     n_init : int, default=1
-        Runs from different starts, of which the best is kept.
+        Least number of runs from different starts, of which the best is kept. Two clusters are started up to eight
+        times in any case: ``plan_`` says how often.
 
     max_iter : int, default=300
         Most passes of a run, without the search.
@@ -85,17 +88,20 @@ class PairwiseKSums(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Seconds after which the fit ends with the best labels found so far. The distances are always computed.
 
     size_min, size_max : float, default=None
-        Limits on the number of samples in a cluster. Samples then change places, too, which takes n² steps for each
-        pass. Not together with ``sample_weight``.
+        Limits on the number of samples in a cluster; ``size_max="balanced"`` divides them evenly. Samples then change
+        places, too, which takes n² steps for each pass. Not together with ``sample_weight``.
 
     polish : {"medoids"} or None, default=None
         ``"medoids"`` minimises another objective at the end, from the clusters that were found: the mean distance of
         the samples to the nearest medoid. Medoids are swapped with other samples until no swap helps, and each sample
         gets its nearest one. For results that are measured by medoids; the distances within clusters become larger.
 
-    predict_by : {"members", "medoids"}, default="members"
+    predict_by : {"members", "medoids"}, default=None
         How ``predict`` finds a cluster: by the distances to all samples of the data, or only to the k medoids, which
-        is faster.
+        is faster. None: by medoids after ``polish="medoids"``, otherwise by members.
+
+    engine : {"auto", "exact", "reference"}, default="auto"
+        ``"reference"`` is the same in plain NumPy, slow, for checking; without limits on sizes.
 
     n_jobs : int, default=None
         Processes in which a function as ``metric`` is called; −1: as many as there are cores. None: one.
@@ -165,7 +171,8 @@ class PairwiseKSums(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         size_min=None,
         size_max=None,
         polish=None,
-        predict_by="members",
+        predict_by=None,
+        engine="auto",
         n_jobs=None,
         n_threads=None,
         random_state=None,
@@ -184,6 +191,7 @@ class PairwiseKSums(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.size_max = size_max
         self.polish = polish
         self.predict_by = predict_by
+        self.engine = engine
         self.n_jobs = n_jobs
         self.n_threads = n_threads
         self.random_state = random_state
@@ -218,7 +226,7 @@ class PairwiseKSums(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         from ksums.method.pairs.starts import start  # Numba is loaded by the first fit, not by the import
 
         def first(rng: np.random.Generator) -> Any:
-            return start(prepared.distances, plan.k, plan.objective, prepared.limits, rng)
+            return start(prepared.distances, plan.k, plan.objective, prepared.limits, rng, self._engine())
 
         fit_by_moves(
             self,
@@ -251,7 +259,11 @@ class PairwiseKSums(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         if self.metric == "precomputed":
             dtype = np.asarray(X).dtype
         weights = checking.check_weights(self, sample_weight, n)
+        checking.check_enough_rows(self, n, n, int(self.n_clusters))
         return self._plan(n, dtype, n if weights is None else int((weights > 0).sum()), weights is not None)
+
+    def _engine(self) -> str:
+        return "exact" if self.engine == "auto" else self.engine
 
     def _plan(self, n: int, dtype: np.dtype[Any], active: int, weighted: bool) -> PartitionPlan:
         limited = self.size_min is not None or self.size_max is not None
@@ -287,6 +299,7 @@ class PairwiseKSums(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         low, high = check_sizes(self, np.ones(n), weighted=False)
         distances = without_weights(square) if weights is None else Distances(square, weights)
         if len(active) < n:
+            checking_distances.check_memory(self, len(active), square.itemsize, free_memory())
             distances = distances.take(active)
         limits = None if low is None or high is None else Limits(low, high)
         plan = self._plan(n, square.dtype, len(active), weights is not None)
@@ -298,17 +311,18 @@ class PairwiseKSums(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         from ksums.method.pairs.metrics import all_pairs, metric_for, mirrored
 
         free = free_memory()
+        for name in ("_fit_X", "_metric", "n_features_in_", "feature_names_in_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if self.metric == "precomputed":
             square = checking_distances.as_square(self, X, free)
             self.n_features_in_ = len(square)
-            for name in ("_fit_X", "_metric"):  # of an earlier fit
-                self.__dict__.pop(name, None)
         else:
             samples = self._samples(X, reset=True)
             n = samples.shape[0] if hasattr(samples, "shape") else len(samples)
             checking.check_enough_rows(self, n, n, int(self.n_clusters))
             checking_distances.check_memory(self, n, np.dtype(np.float32).itemsize, free)
             self._fit_X, self._metric = samples, metric_for(self.metric, self.metric_params, samples)
+            checking_distances.check_options_of_metric(self, self._metric, samples)
             self._check_order(samples, n)
             square = all_pairs(self._metric, samples, self.n_jobs)
         if checking_distances.check_faults(
@@ -320,9 +334,9 @@ class PairwiseKSums(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return square
 
     def _check_order(self, samples: Any, n: int) -> None:
-        """A few pairs of samples in both orders, since a function is called with one order only."""
+        """Some pairs of samples in both orders, since a function is called with one order only."""
         if callable(self.metric):
-            for i, j in {(0, n - 1), (0, n // 2), (n // 2, n - 1)}:
+            for i, j in np.random.default_rng(0).integers(n, size=(min(n, _PAIRS_IN_BOTH_ORDERS), 2)):
                 pair = [self._metric.between(samples[a : a + 1], samples[b : b + 1])[0, 0] for a, b in ((i, j), (j, i))]
                 checking_distances.check_symmetric_callable(self, pair[0], pair[1], i, j)
 
@@ -330,7 +344,8 @@ class PairwiseKSums(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """Rows as a checked array, or for a function as ``metric`` any samples as a list."""
         if callable(self.metric):
             if is_table(X):
-                X = nw.from_native(X, eager_only=True).to_numpy()
+                validate_data(self, X, reset=reset, skip_check_array=True)  # the names of the columns
+                return nw.from_native(X, eager_only=True).to_numpy()
             if getattr(X, "ndim", 0) != 2:
                 return list(X)
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
@@ -362,9 +377,12 @@ class PairwiseKSums(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         idle = np.setdiff1d(np.arange(len(everyone)), prepared.active, assume_unique=True)
         if len(idle):
             state, rows = partition.state, prepared.square[idle]
-            everyone[idle] = join_costs(rows, weights, everyone, state.pairs, state.sizes, self.objective).argmin(
-                axis=1
+            costs = (
+                join_costs(rows, weights, everyone, state.pairs, state.sizes, self.objective)
+                if self.polish is None
+                else rows[:, prepared.active[medoids]]
             )
+            everyone[idle] = costs.argmin(axis=1)
         return {
             "labels_": everyone,
             "medoid_indices_": prepared.active[medoids],
@@ -381,13 +399,7 @@ class PairwiseKSums(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """Say that only some clusters differ: two of them do not if all of their samples lie at the same place."""
         same, points = square[np.ix_(self.medoid_indices_, self.medoid_indices_)] == 0, self._fit_pairs == 0
         distinct = int((~np.tril(same & points & points[:, None], -1).any(axis=1)).sum())
-        if distinct < self.n_clusters:
-            warnings.warn(
-                f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
-                "Possibly due to duplicate points in X: some clusters lie at the same place.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        checking.warn_of_equal_clusters(distinct, self.n_clusters, stacklevel=4)
 
     # ---------------------------------------------------------------------------------------- predicting
     def predict(self, X, *, by=None):
@@ -403,14 +415,14 @@ class PairwiseKSums(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         X : array-like or CSR array of shape (m, d), or sequence of m samples
             With ``metric="precomputed"`` the distances (m, n) to the n samples of the data.
         by : {"members", "medoids"}, default=None
-            ``"medoids"``: the nearest medoid. None: ``predict_by`` of the model.
+            ``"medoids"``: the nearest medoid. None: as ``predict_by`` of the model says.
 
         Returns
         -------
         labels : ndarray of shape (m,)
         """
         check_is_fitted(self)
-        by = self.predict_by if by is None else by
+        by = by or self.predict_by or ("members" if self.polish is None else "medoids")
         check_option(self, "by", by, ("members", "medoids"))
         from ksums.method.pairs.partition import join_costs
 

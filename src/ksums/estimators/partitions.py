@@ -25,7 +25,7 @@ def fit_by_moves(
     started: float,
     fit: Callable[[Listener, Budget, list[int]], PartitionRun[Any]],
     attributes_of: Callable[[Any], dict[str, Any]],
-) -> None:
+) -> PartitionRun[Any]:
     """Run ``fit`` with whoever listens, and give the estimator its attributes."""
     protocol, functions = check_callbacks(type(estimator).__name__, estimator.callbacks)
     seeds = seeds_for(estimator.random_state, plan.runs)
@@ -43,6 +43,7 @@ def fit_by_moves(
             FitInterrupted,
             stacklevel=4,
         )
+    return run
 
 
 def attributes_of_run(run: PartitionRun[Any]) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ksums.checking import data as checking
 from ksums.checking import sources
@@ -188,10 +187,4 @@ def _warn(estimator: Any, run: ShardRun, blocks: Blocks, n: int) -> None:
             stacklevel=5,
         )
     distinct = len(np.unique(estimator.cluster_centers_, axis=0))
-    if distinct < run.k:
-        warnings.warn(
-            f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({run.k}). Possibly due to "
-            "duplicate rows: some clusters hold copies of the same row.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
+    checking.warn_of_equal_clusters(distinct, run.k, stacklevel=5)

@@ -13,9 +13,9 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ksums.checking import tables as checking
-from ksums.checking.data import check_enough_rows, check_weights
-from ksums.checking.parameters import check_parameters
+from ksums.checking.data import check_enough_rows, check_weights, warn_of_equal_clusters
 from ksums.compute.arrays import blocks
+from ksums.compute.compat import set_callbacks_of
 from ksums.compute.threads import computing
 from ksums.estimators.flat import KSums
 from ksums.estimators.partitions import attributes_of_run, fit_by_moves
@@ -208,37 +208,29 @@ class TableKSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
             None, NaN, NaT and null are missing cells.
         y : ignored
         sample_weight : array-like of shape (n,), default=None
-            A row of weight w counts as w rows that move together; a row of weight 0 only gets a label.
+            A row of weight w counts as w rows that move together (centres in columns with gaps are pulled as by half
+            a row of mean weight); a row of weight 0 only gets a label.
 
         Returns
         -------
         self
         """
-        from ksums.method.fitting.tables import fit_cells  # Numba is loaded by the first fit, not by the import
+        from ksums.method.cells.sums import distinct_clusters  # Numba is loaded by the first fit, not by the import
+        from ksums.method.fitting.tables import fit_cells
 
         started = time.perf_counter()
-        check_parameters(self)
-        columns = self._columns(X, reset=True)
-        check_enough_rows(self, columns.n, columns.n, int(self.n_clusters))
-        weights = check_weights(self, sample_weight, columns.n)
-        roles = self._roles(columns)
-        column_weights = checking.check_column_weights(type(self).__name__, self.column_weights, columns.names)
-        encoding, cells = learn_encoding(columns, roles, self.scale, column_weights, weights)
-        empty = _empty_rows(cells)
-        active = np.flatnonzero(~empty if weights is None else ~empty & (weights > 0))
-        check_enough_rows(self, columns.n, len(active), int(self.n_clusters))
-        checking.warn_of_empty_rows(np.flatnonzero(empty))
-        rows = cells if len(active) == columns.n else cells.take(active)
-        plan = self._plan(cells, len(active), weights is not None, roles)
+        ready = self._prepare(X, sample_weight)
+        checking.warn_of_empty_rows(ready.empty)
+        rows, roles, plan = ready.rows, ready.roles, self._plan(ready)
         engine = "reference" if self.engine == "reference" else "exact"
 
         def attributes_of(run: Any) -> dict[str, Any]:
-            return self._attributes_of(run, encoding, cells, active)
+            return self._attributes_of(run, ready)
 
-        if _is_plain(cells):
+        if _is_plain(rows):
             self._fit_plain(rows, roles, attributes_of)
         else:
-            fit_by_moves(
+            run = fit_by_moves(
                 self,
                 {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}},
                 plan,
@@ -246,8 +238,33 @@ class TableKSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
                 lambda listener, budget, seeds: fit_cells(rows, plan, listener, budget, seeds, engine),
                 attributes_of,
             )
+            warn_of_equal_clusters(distinct_clusters(rows, run.labels, run.k), run.k, stacklevel=4)
         self._roles_table = np.array([[role.name, role.kind, role.reason] for role in roles], object)
         return self
+
+    def _prepare(self, X: Any, sample_weight: Any) -> _Prepared:
+        """Check a table, and learn its columns from the rows that count and have a value."""
+        checking.check_table_parameters(self)
+        name, k = type(self).__name__, int(self.n_clusters)
+        columns = self._columns(X, reset=True)
+        check_enough_rows(self, columns.n, columns.n, k)
+        weights = check_weights(self, sample_weight, columns.n)
+        column_weights = checking.check_column_weights(name, self.column_weights, columns.names)
+        active = np.arange(columns.n) if weights is None else np.flatnonzero(weights > 0)
+        counting = columns if len(active) == columns.n else columns.take(active)
+        roles = self._roles(counting)
+
+        def learnt(rows: Columns) -> tuple[Encoding, Any]:
+            return learn_encoding(rows, roles, self.scale, column_weights, None if weights is None else weights[active])
+
+        encoding, cells = learnt(counting)
+        empty = active[_empty_rows(cells)]
+        if len(empty):
+            active = np.setdiff1d(active, empty, assume_unique=True)
+            check_enough_rows(self, columns.n, len(active), k)
+            encoding, cells = learnt(columns.take(active))
+        check_enough_rows(self, columns.n, len(active), k)
+        return _Prepared(columns, roles, encoding, cells, active, empty)
 
     def _fit_plain(self, rows: Any, roles: list[Role], attributes_of: Callable[[Any], dict[str, Any]]) -> None:
         """A table of nothing but numbers is clustered as ``KSums`` does it."""
@@ -259,7 +276,9 @@ class TableKSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def _inner(self) -> KSums:
         """A ``KSums`` with the same parameters."""
-        return KSums(int(self.n_clusters), **{name: getattr(self, name) for name in _SHARED})
+        shared = {name: getattr(self, name) for name in _SHARED}
+        shared["callbacks"] = [*(self.callbacks or []), *set_callbacks_of(self)] or None
+        return KSums(int(self.n_clusters), **shared)
 
     def _columns(self, X: Any, *, reset: bool) -> Columns:
         """The columns of a table. New rows need the columns that are used, in any order."""
@@ -295,20 +314,21 @@ class TableKSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
                 checking.check_numbers(name, role.name, columns)
         return roles
 
-    def _plan(self, cells: Any, n: int, weighted: bool, roles: list[Role]) -> PartitionPlan:
+    def _plan(self, ready: _Prepared) -> PartitionPlan:
+        cells = ready.rows
         width = cells.numbers.shape[1] + cells.codes.shape[1]
-        shape = Shape(n, width, int(self.n_clusters), weighted=weighted)
+        shape = Shape(cells.n, width, int(self.n_clusters), weighted=len(cells.weights) > 0)
         plan = plan_table(self.get_params(deep=False), shape)
-        return replace(plan, notes=(*plan.notes, *_notes(roles)))
+        return replace(plan, notes=(*plan.notes, *_notes(ready.roles)))
 
-    def _attributes_of(self, run: Any, encoding: Encoding, cells: Any, active: np.ndarray) -> dict[str, Any]:
+    def _attributes_of(self, run: Any, ready: _Prepared) -> dict[str, Any]:
         """Fitted attributes, computed from the cells and the labels."""
         from ksums.method.cells.cells import unpulled
         from ksums.method.cells.partition import CellPartition
         from ksums.method.cells.sums import centres_of
         from ksums.method.fitting.tables import nearest_clusters
 
-        rows = cells if len(active) == cells.n else cells.take(active)
+        rows, encoding, n = ready.rows, ready.encoding, ready.columns.n
         found = CellPartition(rows, run.labels, run.k, self.objective)
         measures, sizes = found.measures(), found.sizes
         plain = CellPartition(unpulled(rows), run.labels, run.k, self.objective)
@@ -321,14 +341,15 @@ class TableKSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         )
         with_pull = found if self.objective == "distortion" else CellPartition(rows, run.labels, run.k, "distortion")
         pulled = centres_of(rows, with_pull.sums)
-        labels = np.full(cells.n, -1, np.int32)
-        labels[active] = run.labels
+        labels = np.full(n, -1, np.int32)
+        labels[ready.active] = run.labels
         if len(idle := np.flatnonzero(labels < 0)):
-            labels[idle] = nearest_clusters(cells.take(idle), pulled)
-            labels[idle[_empty_rows(cells.take(idle))]] = sizes.argmax()
+            cells, _, _ = encode(encoding, ready.columns.take(idle))
+            labels[idle] = nearest_clusters(cells, pulled)
+            labels[idle[_empty_rows(cells)]] = sizes.argmax()
         return {
             "labels_": labels,
-            "sizes_": sizes if len(cells.weights) else sizes.astype(np.int64),
+            "sizes_": sizes if len(rows.weights) else sizes.astype(np.int64),
             "cluster_means_": (means / encoding.scales[:, None] + encoding.shifts[:, None]).T,
             "category_shares_": centres_of(unpulled(rows), plain.sums).shares.T,
             "gap_shares_": 1.0 - (plain.sums.observed / sizes).T,
@@ -386,7 +407,7 @@ class TableKSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
         for column in self._encoding.numeric:
-            checking.check_numbers(type(self).__name__, column, columns)
+            checking.check_numbers(type(self).__name__, column, columns, fitted=True)
         cells, unknown, strange = encode(self._encoding, columns)
         if self.unknown == "error":
             checking.check_unknown(type(self).__name__, unknown)
@@ -404,18 +425,12 @@ class TableKSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     def plan_for(self, X, sample_weight=None):
         """What ``fit`` would do with this table, without fitting: the ``plan_`` of the model."""
         asked = clone(self)
-        check_parameters(asked)
-        columns = asked._columns(X, reset=True)
-        weights = check_weights(asked, sample_weight, columns.n)
-        roles = asked._roles(columns)
-        check_enough_rows(asked, columns.n, columns.n, int(asked.n_clusters))
-        _, cells = learn_encoding(columns, roles, asked.scale, {}, weights)
-        active = ~_empty_rows(cells) if weights is None else ~_empty_rows(cells) & (weights > 0)
-        if not _is_plain(cells):
-            return asked._plan(cells, int(active.sum()), weights is not None, roles)
-        own = None if weights is None else weights[active]
-        plan = asked._inner().plan_for(cells.numbers[active], own)
-        return replace(plan, notes=(*plan.notes, *_notes(roles)))
+        ready = asked._prepare(X, sample_weight)
+        if not _is_plain(ready.rows):
+            return asked._plan(ready)
+        weights = ready.rows.weights
+        plan = asked._inner().plan_for(ready.rows.numbers, weights if len(weights) else None)
+        return replace(plan, notes=(*plan.notes, *_notes(ready.roles)))
 
     def save(self, path):
         """Write the fitted model to a file; :func:`ksums.load` reads it."""
@@ -427,6 +442,17 @@ class TableKSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+class _Prepared(NamedTuple):
+    """A checked table, and what was learnt of it."""
+
+    columns: Columns
+    roles: list[Role]
+    encoding: Encoding
+    rows: Any  # Cells of the active rows
+    active: np.ndarray  # rows that count and have a value
+    empty: np.ndarray  # rows that count and have none
 
 
 class _Ended(NamedTuple):

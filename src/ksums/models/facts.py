@@ -32,7 +32,7 @@ def fact_of(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
         value = value.toarray()
     if (hasattr(value, "__array__") or is_on_card(value)) and not isinstance(value, np.generic):
         value = as_numpy(value)
-        if value.dtype == object:
+        if value.dtype.kind in "OU":
             return {"kind": "words", "words": value.tolist()}
         arrays[name] = value.astype(_stored(value.dtype), copy=False)
         return {"kind": "array", "name": name, "columns": bool(value.ndim == 2 and not value.flags.c_contiguous)}

@@ -12,6 +12,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 
 NUMBER, CATEGORY, DATE, LEFT_OUT = "number", "category", "date", "left out"
 
@@ -19,9 +20,12 @@ _MANY_WORDS, _MOST_DISTINCT = 20, 0.5
 """A column of words is an identifier or free text if more than half of its cells differ, and more than 20 do."""
 
 _COUNTING_ROWS = 20
-"""Whole numbers that count the rows identify them, if there are at least this many; fewer may do so by chance."""
+"""Whole numbers that count the rows from 0 or 1 identify them, if there are at least this many; fewer may do so by
+chance."""
 
-_IDENTIFIER = re.compile(r"(^|[_\s-])(id|uuid|guid|key|nr|no|index)$|^(id|uuid|guid)([_\s-]|$)|[a-z](Id|ID|UUID)$")
+_IDENTIFIER = re.compile(
+    r"(^|[_\s-])(id|uuid|guid|key|nr|no)$|^(id|uuid|guid)([_\s-]|$)|[a-z](Id|ID|UUID)$|^index$|^Unnamed: 0$"
+)
 """Names of columns of identifiers; such a column is left out if its cells are whole numbers or words, all different."""
 
 _FEW_WORDS = 0.25
@@ -44,11 +48,16 @@ class Role:
 
 def is_table(X: Any) -> bool:
     """Whether X is a table with names, of pandas, polars, Arrow or the like."""
-    return hasattr(X, "columns") or hasattr(X, "column_names")
+    return hasattr(type(X), "columns") or hasattr(type(X), "column_names")  # asking X itself may compute it
 
 
 def names_of(table: Any) -> list[str]:
     """The names of the columns of a table."""
+    if hasattr(table, "collect"):
+        raise TypeError(
+            f"X is a {type(table).__module__.partition('.')[0]} {type(table).__name__}, which is not computed yet; "
+            "pass X.collect()."
+        )
     return [str(name) for name in (table.column_names if hasattr(table, "column_names") else table.columns)]
 
 
@@ -62,6 +71,8 @@ class Columns:
             self.names = [f"x{column}" for column in range(table.shape[1])] if names is None else list(names)
             self.n = len(table)
         else:
+            if isinstance(table, pa.RecordBatch):
+                table = pa.Table.from_batches([table])
             self._frame = nw.from_native(table, eager_only=True)
             self.names = names_of(table)
             self.n = len(self._frame)
@@ -69,6 +80,24 @@ class Columns:
     @property
     def has_names(self) -> bool:
         return self._array is None
+
+    def take(self, rows: np.ndarray) -> Columns:
+        """Some of the rows."""
+        if self._array is not None:
+            return Columns(self._array[rows], self.names)
+        return Columns(self._frame[rows].to_native())
+
+    def is_declared(self, name: str) -> bool:
+        """Whether the type of a column says that it holds categories."""
+        return self._array is None and self._series(name).dtype in (nw.Categorical, nw.Enum)
+
+    def words_among_numbers(self, name: str) -> tuple[int, str | None]:
+        """How many cells of a column are words that stand for no number, and the first of these words."""
+        if self.dtype_of(name) not in ("words", "lists"):
+            return 0, None
+        odd = [value for value in self.distinct(name) if np.isnan(_number_of(value))]
+        cells = np.isfinite(self.mapped(name, odd, [0.0] * len(odd))).sum()
+        return int(cells), str(odd[0]) if odd else None
 
     def dtype_of(self, name: str) -> str:
         """The kind of values: ``"number"``, ``"date"``, ``"bool"`` or ``"words"``."""
@@ -140,9 +169,11 @@ class Columns:
 
 
 def is_gap(value: Any) -> bool:
-    """None, NaN, NaT and the like."""
+    """None, NaN, NaT and the like, and an empty word."""
     if value is None or type(value).__name__ == "NAType":  # that of pandas cannot be compared
         return True
+    if isinstance(value, str):
+        return not value.strip()
     return bool(value != value)
 
 
@@ -152,6 +183,8 @@ def word_of(value: Any) -> str:
         return str(int(value))
     if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and float(value).is_integer():
         return str(int(float(value)))
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time.min:
+        return value.date().isoformat()  # pandas has no dates without a time
     return str(value)
 
 
@@ -169,7 +202,7 @@ def _role_of(
     columns: Columns, name: str, numeric: Sequence[str], categorical: Sequence[str], ignore: Sequence[str]
 ) -> Role:
     if name in ignore:
-        return Role(name, LEFT_OUT, "as asked")
+        return Role(name, LEFT_OUT, "you asked for it")
     dtype = columns.dtype_of(name)
     if dtype == "lists":
         return Role(name, LEFT_OUT, "its cells are lists")
@@ -188,6 +221,8 @@ def _role_of(
     distinct = columns.distinct(name)
     if (reason := _no_use(len(distinct), len(distinct) == 1)) is not None:
         return Role(name, LEFT_OUT, reason)
+    if columns.is_declared(name):
+        return Role(name, CATEGORY)
     seen_cells = columns.n - int(np.isnan(columns.mapped(name, distinct, range(len(distinct)))).sum())
     all_differ = len(distinct) == seen_cells
     if (odd := _odd_word(distinct)) is not None:
@@ -218,7 +253,7 @@ def identifies(name: str, seen: np.ndarray, n: int) -> bool:
     """Whether whole numbers name n rows: all different, and either they count or the column is called so."""
     if len(seen) < n or not np.array_equal(seen, np.round(seen)) or len(np.unique(seen)) < n:
         return False
-    counts = n >= _COUNTING_ROWS and bool((np.abs(np.diff(seen)) == 1).all())
+    counts = n >= _COUNTING_ROWS and seen.min() in (0, 1) and bool((np.abs(np.diff(seen)) == 1).all())
     return counts or bool(_IDENTIFIER.search(name))
 
 

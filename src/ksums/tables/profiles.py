@@ -18,6 +18,9 @@ _IN_A_LINE = 8
 """Columns that a line about a cluster names: more would not be read."""
 
 
+_NOTHING = 1e-14
+"""A mean below this is that of numbers around 0 that cancel each other."""
+
 _LARGE, _HUGE = 1e4, 1e15
 """Numbers in this range are written without an exponent."""
 
@@ -27,7 +30,7 @@ class ClusterProfile:
     """One cluster of a table."""
 
     cluster: int
-    size: float
+    size: int | float
     """Number of rows, or sum of weights."""
     share: float
     """Of all rows."""
@@ -43,21 +46,28 @@ class ClusterProfile:
         parts = [f"{name} {mean_in_words(mean)}" for name, mean in self.means.items()]
         parts += [f"{name} {found[0][0]} {found[0][1]:.0%}" for name, found in self.categories.items() if found]
         more = f", … ({len(parts) - _IN_A_LINE} more)" if len(parts) > _IN_A_LINE else ""
-        return f"cluster {self.cluster}, {self.size:,.6g} rows: {', '.join(parts[:_IN_A_LINE])}{more}"
+        return f"cluster {self.cluster}, {self._rows()}: {', '.join(parts[:_IN_A_LINE])}{more}"
 
     def __str__(self) -> str:
-        rows = [f"cluster {self.cluster}: {self.size:,.6g} rows ({self.share:.0%})"]
+        rows = [f"cluster {self.cluster}: {self._rows()} ({self.share:.0%})"]
         rows += [f"  {name}: {mean_in_words(mean)}" for name, mean in self.means.items()]
         for name, found in self.categories.items():
             rows.append(f"  {name}: " + ", ".join(f"{word} {share:.0%}" for word, share in found))
         rows += [f"  {name}: {share:.0%} missing" for name, share in self.gaps.items()]
         return "\n".join(rows)
 
+    def _rows(self) -> str:
+        if isinstance(self.size, float):
+            return f"weight {self.size:,.6g}"
+        return "1 row" if self.size == 1 else f"{self.size:,} rows"
+
 
 def mean_in_words(mean: float | str) -> str:
-    """A mean with four digits, or all digits before the point; a date as it is."""
+    """A mean with four digits, or all digits before the point; a date as it is; what is rounding is 0."""
     if isinstance(mean, str):
         return mean
+    if abs(mean) < _NOTHING:
+        return "0"
     return f"{mean:,.0f}" if _LARGE <= abs(mean) < _HUGE else f"{mean:.4g}"
 
 

@@ -10,8 +10,9 @@ from ksums.compute.jit import helper, helper_reordering, kernel
 _MEMBERS_PER_RELAXATION = 8.0
 """The twin of ``rules/annealing.py``: a cluster of m cells is relaxed by at most m/8."""
 
-_ROUNDING = 1e-10
-"""A row moves if it gains more than this share of its cost; less may be rounding."""
+_ROUNDING = 1e-12
+"""The twin of ``rules/kinds.py``: a row moves if it gains more than this share of the terms of its cost. Less may be
+rounding, because the cost is a small difference of large terms where rows are duplicates."""
 
 
 @kernel
@@ -109,14 +110,14 @@ def visit_cells(
         if sums.members[src] <= 1:
             continue
         w = _weight_of(cells, row)
-        stay = _stay_cost(cells, sums, row, src, w, relaxation, pairs)
+        stay, terms = _stay_cost(cells, sums, row, src, w, relaxation, pairs)
         if weighted:
             _weighted_join_costs(cells, sums, prices, row, w, relaxation, costs)
         else:
             _join_costs(cells, sums, prices, row, costs)
         if pairs:
             _relax_pairs(sums.members, relaxation, costs)
-        dst, least = src, stay * (1.0 - _ROUNDING)
+        dst, least = src, stay - _ROUNDING * terms
         for r in range(k):
             if costs[r] < least and r != src:
                 dst, least = r, costs[r]
@@ -204,31 +205,39 @@ def _weighted_join_costs(cells, sums, prices, row, w, relaxation, costs):
 
 @helper
 def _stay_cost(cells, sums, row, src, w, relaxation, pairs):
-    """What the row costs in its cluster, whose sums include it; divided by its weight, as the costs of joining are."""
+    """What the row costs in its cluster, whose sums include it; divided by its weight, as the costs of joining are.
+
+    And the sum of the terms that this is a difference of.
+    """
     a = cells.numbers.shape[1]
-    total = 0.0
+    total, terms = 0.0, 0.0
     for j in range(a):
         x = cells.numbers[row, j]
         if x == x:
             n = sums.observed[j, src]
-            e = x - sums.composites[j, src] / n
+            c = sums.composites[j, src] / n
+            e = x - c
             if pairs:
-                total += n * e * e + sums.norm_sums[j, src] - sums.composites[j, src] ** 2 / n
+                total += n * e * e + sums.norm_sums[j, src] - sums.composites[j, src] * c
+                terms += n * x * x + sums.norm_sums[j, src]
             else:
                 total += n / _without(n, w, relaxation) * e * e
+                terms += x * x + c * c
     for j in range(cells.codes.shape[1]):
         category = cells.codes[row, j]
         if category >= 0:
             n, count, scale = sums.observed[a + j, src], sums.counts[category, src], cells.column_weights[j]
             if pairs:
                 total += 2.0 * scale * (n - count)
+                terms += 2.0 * scale * n
             else:
-                distance = 1.0 - 2.0 * count / n + sums.sq_counts[j, src] / (n * n)
-                total += scale * n / _without(n, w, relaxation) * distance
+                squares = sums.sq_counts[j, src] / (n * n)
+                total += scale * n / _without(n, w, relaxation) * (1.0 - 2.0 * count / n + squares)
+                terms += scale * (1.0 + squares)
     if pairs:
         m = float(sums.members[src])
         total *= m / (m - _counted_as(m, 1.0, relaxation) + 1.0)
-    return total
+    return total, terms
 
 
 @helper

@@ -45,6 +45,7 @@ class CellPartition:
         a, b = self.cells.numbers.shape[1], self.cells.codes.shape[1]
         self._prices = Prices(np.zeros((a, k)), np.zeros((a, k)), np.zeros((a + b, k)), np.zeros((b, k)))
         self._costs = np.empty(k)
+        self._moved = False  # since the sums were made
 
     @property
     def labels(self) -> np.ndarray:
@@ -55,13 +56,20 @@ class CellPartition:
         return self.sums.sizes
 
     def visit(self, order: np.ndarray, relaxation: float) -> int:
-        """One pass; see ``Partition``."""
+        """One pass; see ``Partition``.
+
+        Every move adds rounding to the sums, in proportion to the largest row that ever was in them. So they are made
+        again before each exact pass, which costs one comparison of a row of k.
+        """
         if self.engine == "reference":
             labels = self.labels.copy()
             moves = reference_pass(self.cells, labels, self.k, order, relaxation, self.objective)
             self.sums = sums_of(self.cells, labels, self.k)
             return moves
+        if relaxation == 1.0 and self._moved:
+            self.sums, self._moved = sums_of(self.cells, self.labels, self.k), False
         moves = visit_cells(self.cells, order, relaxation, self.pairs, self.sums, self._prices, self._costs)
+        self._moved |= moves > 0
         if switched_on():
             self._check()
         return moves

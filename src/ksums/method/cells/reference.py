@@ -6,9 +6,7 @@ import numpy as np
 
 from ksums.method.cells.cells import GAP, Cells
 from ksums.rules.annealing import MEMBERS_PER_RELAXATION
-
-_ROUNDING = 1e-10
-"""The twin of ``kernels.py``."""
+from ksums.rules.kinds import ROUNDING
 
 
 def reference_pass(
@@ -20,8 +18,8 @@ def reference_pass(
         src = labels[row]
         if np.count_nonzero(labels == src) <= 1:
             continue
-        costs = np.array([_cost(cells, labels, row, r, relaxation, objective) for r in range(k)])
-        least = costs[src] * (1 - _ROUNDING)
+        costs, terms = np.array([_cost(cells, labels, row, r, relaxation, objective) for r in range(k)]).T
+        least = costs[src] - ROUNDING[np.dtype(np.float64)] * terms[src]
         costs[src] = np.inf
         if costs.min() < least:
             labels[row] = costs.argmin()
@@ -29,8 +27,8 @@ def reference_pass(
     return moves
 
 
-def _cost(cells: Cells, labels: np.ndarray, row: int, r: int, relaxation: float, objective: str) -> float:
-    """What a row costs in cluster r, divided by its weight.
+def _cost(cells: Cells, labels: np.ndarray, row: int, r: int, relaxation: float, objective: str) -> tuple[float, float]:
+    """What a row costs in cluster r, divided by its weight, and the sum of the terms that this is a difference of.
 
     E_m: Σ_j N_j / (N_j ± q) · |x_j − c_j|² over its cells, with c = (D + λm)/N, N = Σ w + λ; minus if it is in r.
     E_s: Σ_j Σ_i w_i |x_j − x_ij|² over the cells of the cluster, times m / (m ∓ (q − 1)).
@@ -38,23 +36,25 @@ def _cost(cells: Cells, labels: np.ndarray, row: int, r: int, relaxation: float,
     weights = cells.weights if len(cells.weights) else np.ones(cells.n)
     members = np.flatnonzero(labels == r)
     stays = labels[row] == r
-    total = 0.0
+    total = terms = 0.0
     for values, target, pull, scale in _columns(cells, row):
         seen = members[~np.isnan(values[members, 0])]
         w, x, own = weights[seen], values[seen], values[row]
         if objective == "pairwise":
             total += scale * float(w @ np.square(x - own).sum(axis=1))
+            terms += scale * float(w @ (np.square(x) + np.square(own)).sum(axis=1))
             continue
         n = w.sum() + pull
         centre = (w @ x + pull * target) / n if n > 0 else np.zeros_like(own)
         q = _counted_as(n, weights[row], relaxation)
         left = (n - q if n - q > 1e-9 * n else n) if stays else n + q
         total += scale * (n / left if n > 0 else 0.0) * float(np.square(own - centre).sum())
+        terms += scale * float((np.square(own) + np.square(centre)).sum())
     if objective == "pairwise":
         m = float(len(members))
         q = _counted_as(m, 1.0, relaxation)
         total *= m / (m - q + 1 if stays else m + q - 1)
-    return total
+    return total, terms
 
 
 def _columns(cells: Cells, row: int):

@@ -10,6 +10,9 @@ import numpy as np
 from ksums.method.cells.cells import CellCentres, Cells, centres_from, sums_by_column, unpulled
 from ksums.method.cells.kernels import add_rows
 
+_DIGITS = 12
+"""Digits in which the means of copies of one row agree."""
+
 
 class CellSums(NamedTuple):
     """Sums over the observed cells of each cluster and column; the pull λ of a column is included.
@@ -65,6 +68,16 @@ def centres_of(cells: Cells, sums: CellSums) -> CellCentres:
     )
 
 
+def distinct_clusters(cells: Cells, labels: np.ndarray, k: int) -> int:
+    """How many clusters have different means and shares, but for rounding; columns without a value count, too."""
+    plain = unpulled(cells)
+    sums = sums_of(plain, labels, k)
+    centres = centres_of(plain, sums)
+    spread = np.nanmax(np.abs(cells.numbers), axis=0, initial=1e-300)
+    parts = (centres.numbers / spread[:, None], centres.shares, sums.observed > 0)
+    return len(np.unique(np.concatenate(parts).T.round(_DIGITS), axis=0))
+
+
 def squares_by_cluster(cells: Cells, sums: CellSums) -> np.ndarray:
     """(k,) Σ (x − c)² over the observed cells of each cluster, plus λ(c − m)² where columns are pulled."""
     a = cells.numbers.shape[1]
@@ -73,7 +86,7 @@ def squares_by_cluster(cells: Cells, sums: CellSums) -> np.ndarray:
         sums_by_column(np.square(cells.shares), cells.offsets) - 1.0
     )  # N holds λ, where λ|m|² belongs
     codes = sums.observed[a:] + pull[:, None] - _divided(sums.sq_counts, sums.observed[a:])
-    return numbers.sum(axis=0) + cells.column_weights @ codes
+    return np.maximum(numbers.sum(axis=0) + cells.column_weights @ codes, 0.0)  # rounding may be below 0
 
 
 def pairs_by_cluster(cells: Cells, sums: CellSums) -> np.ndarray:
@@ -81,7 +94,7 @@ def pairs_by_cluster(cells: Cells, sums: CellSums) -> np.ndarray:
     a = cells.numbers.shape[1]
     numbers = sums.observed[:a] * sums.norm_sums - np.square(sums.composites)
     codes = np.square(sums.observed[a:]) - sums.sq_counts
-    return numbers.sum(axis=0) + cells.column_weights @ codes
+    return np.maximum(numbers.sum(axis=0) + cells.column_weights @ codes, 0.0)
 
 
 def _pulled_counts(cells: Cells) -> np.ndarray:

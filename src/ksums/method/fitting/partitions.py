@@ -12,7 +12,7 @@ from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.listener import Listener
 from ksums.method.fitting.records import PassRecord, passes_of
 from ksums.method.fitting.stopping import Best, has_settled
-from ksums.method.search.partitions import AnyPartition, merge_split
+from ksums.method.search.partitions import LEAST_GAIN, AnyPartition, merge_split
 from ksums.planning.plan import PartitionPlan
 
 _HOPE = 10.0
@@ -120,8 +120,9 @@ class PartitionRun(Generic[AnyPartition]):
             self.partition = partition
             self.job.listener.show(f"merge-split, objective {partition.measures().objective:.6g}")
 
-        def is_over() -> bool:
-            return self.job.budget.is_over() or self.job.listener.wants_to_stop()
+        def is_over() -> bool:  # passes may take longer than their run's share of the time, a search may not
+            late = time.perf_counter() > self.job.budget.end_of_run(self.started)
+            return late or self.job.listener.wants_to_stop()
 
         found = merge_split(self.partition, self.plan.failures, self.rng, settle, keep, is_over)
         trials = {"trials": found.made, "kept": found.kept, "gain": found.gain}
@@ -161,7 +162,7 @@ def fit_partition(job: PartitionJob[AnyPartition], seeds: list[int]) -> Partitio
                 raise
             best.interrupted = True
             break
-        if best is None or run.value < best.value:
+        if best is None or run.value < best.value - LEAST_GAIN * abs(best.value):
             best = run
         stop = job.listener.run_ends()
         if stop or run.interrupted or job.budget.is_over():

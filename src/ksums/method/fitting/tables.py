@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from ksums.method.cells.cells import CellCentres, Cells
@@ -12,6 +14,9 @@ from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.listener import Listener, OfSample
 from ksums.method.fitting.partitions import InterruptedStart, PartitionJob, PartitionRun, fit_partition
 from ksums.planning.plan import PartitionPlan
+
+_TIME_OF_SAMPLE = 0.6
+"""The share of a limited time that a sample gets: passes over all rows must follow."""
 
 _BLOCK = 1 << 16
 """Rows whose distances to all centres are held at a time."""
@@ -51,7 +56,9 @@ def _labels_from_sample(
     words = f"searching a sample of {len(chosen):,} rows"
     listener.show(words)
     seed = int(rng.integers(2**31))
-    run = fit_cells(cells.take(chosen), plan.sample, OfSample(listener, words), Budget(budget.deadline), [seed])
+    now = time.perf_counter()
+    until = Budget(now + _TIME_OF_SAMPLE * (budget.deadline - now))
+    run = fit_cells(cells.take(chosen), plan.sample, OfSample(listener, words), until, [seed])
     found = CellPartition(run.partition.cells, run.labels, plan.k, plan.objective)
     labels = nearest_clusters(cells, centres_of(found.cells, found.sums))
     return without_empty(labels, plan.k, rng), run.interrupted

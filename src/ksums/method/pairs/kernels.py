@@ -12,6 +12,10 @@ _MEMBERS_PER_RELAXATION = 8.0
 ROUNDING = 1e-10
 """A sample moves if it gains more than this share of its cost; less may be rounding."""
 
+ROUNDING_OF_SUMS = 1e-14
+"""The share of the sum of all distances from a sample that may be rounding in each of its sums: they are sums of terms
+that came and went, so one that should be 0, among duplicates, is not."""
+
 TILE = 64
 """A matrix is compared with its transpose tile by tile, so that the columns of a tile stay in the cache."""
 
@@ -136,7 +140,8 @@ def visit_samples(
             for r in range(k):
                 _set_price(r, w, relaxation, by_size, state)
         stay = _stay_cost(sums[src, i], state.pairs[src], sizes[src], w, relaxation, by_size)
-        dst, least = src, stay - ROUNDING * abs(stay)
+        noise = state.noise[i] / sizes[src] if by_size else state.noise[i]
+        dst, least = src, stay - ROUNDING * abs(stay) - noise
         for r in range(k):
             cost = (sums[r, i] - state.offsets[r]) * state.factors[r]
             if cost < least and r != src and sizes[r] + w <= high[r]:
@@ -191,7 +196,8 @@ def exchange_samples(
             d, other = np.float64(square[i, j]), state.sizes[b] if by_size else 1.0
             stay = sums[a, i] / m + sums[b, j] / other
             gain = stay - (sums[a, j] - d) / m - (sums[b, i] - d) / other
-            if gain > most + ROUNDING * stay:
+            noise = (state.noise[i] + state.noise[j]) * (1.0 / m + 1.0 / other)
+            if gain > most + ROUNDING * stay + noise:
                 most, partner = gain, j
         if partner >= 0:
             b = labels[partner]

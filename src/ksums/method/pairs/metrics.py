@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import distance_metrics, pairwise_distances
 from sklearn.utils.parallel import Parallel, delayed
@@ -17,6 +18,8 @@ _ROWS = 256
 """Rows of distances that are computed in float64 at a time, before they are stored."""
 _BOOLEAN = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
 """Metrics of sets: a value other than 0 means that the sample has the property."""
+_FROM_PRODUCTS = ("euclidean", "l2", "nan_euclidean")
+"""scikit-learn computes these as |a|² − 2 a·b + |b|², which loses the digits of rows far from 0; they are centred."""
 _TASKS = 64
 """Parts of the work of several processes: rows of pairs get shorter, so each process takes several parts in turn."""
 
@@ -31,7 +34,16 @@ class Metric(NamedTuple):
         """(a, b) All distances between two collections of samples, in float64."""
         if callable(self.metric):
             found = [self.metric(x, y, **self.options) for x in A for y in B]
-            return np.array(found, np.float64).reshape(len(A), len(B))
+            try:
+                return np.array(found, np.float64).reshape(len(A), len(B))
+            except (TypeError, ValueError) as error:
+                raise TypeError(
+                    f"metric must return one number for each pair of samples; it returned {str(found[0])[:60]!r}, of "
+                    f"type {type(found[0]).__name__}."
+                ) from error
+        if self.metric in _FROM_PRODUCTS and not sparse.issparse(A) and not sparse.issparse(B):
+            shift = np.nanmean(B, axis=0, dtype=np.float64)
+            A, B = A - shift, B - shift
         if self.metric in distance_metrics():
             return pairwise_distances(A, B, metric=self.metric, **self.options)
         if self.metric in _BOOLEAN:

@@ -16,7 +16,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from ksums.method.pairs.distances import Distances, add_to
-from ksums.method.pairs.kernels import add_between, exchange_samples, sum_new_rows, visit_samples
+from ksums.method.pairs.kernels import ROUNDING_OF_SUMS, add_between, exchange_samples, sum_new_rows, visit_samples
+from ksums.method.pairs.reference import visit_plainly
 from ksums.method.state.invariants import switched_on
 from ksums.method.state.partition import Measures
 
@@ -36,6 +37,7 @@ class DistanceSums(NamedTuple):
     sizes: np.ndarray  # (k,)    n_r
     pairs: np.ndarray  # (k,)    P_r
     sums: np.ndarray  # (k, n)  S_r(i)
+    noise: np.ndarray  # (n,)    what may be rounding in the sums of a sample
     offsets: np.ndarray  # (k,)    joining a cluster costs (S − offset) · factor; for kernels, which set both
     factors: np.ndarray  # (k,)
 
@@ -58,7 +60,9 @@ class DistancePartition:
         objective: str,
         limits: Limits | None = None,
         sums: np.ndarray | None = None,  # (k, n)  S, if it is known
+        engine: str = "exact",
     ) -> None:
+        self.engine = engine
         self.distances, self.k, self.objective = distances, k, objective
         self.by_size = objective == "distortion"
         self.limits = Limits(np.zeros(k), np.full(k, np.inf)) if limits is None else limits
@@ -68,12 +72,15 @@ class DistancePartition:
         counts = np.bincount(labels, minlength=k)
         sizes = np.bincount(labels, weights, k).astype(np.float64)
         own = np.empty((k, n)) if sums is None else sums
-        self.state = DistanceSums(labels.astype(np.int32), counts, sizes, np.zeros(k), own, np.zeros(k), np.zeros(k))
+        self.state = DistanceSums(
+            labels.astype(np.int32), counts, sizes, np.zeros(k), own, np.zeros(n), np.zeros(k), np.zeros(k)
+        )
         self._relaxed, self._moved = False, 0
         if sums is None:
             self.renew()
         else:
             self._renew_pairs()
+        self.state.noise[:] = ROUNDING_OF_SUMS * own.sum(axis=0)
 
     @property
     def labels(self) -> np.ndarray:
@@ -108,6 +115,13 @@ class DistancePartition:
         if relaxation == 1.0 and (self._relaxed or self._moved > len(self.labels)):
             self.renew()
         square, weights = self.distances
+        if self.engine == "reference":
+            own = weights if len(weights) else np.ones(len(square))
+            moves = visit_plainly(square, own, order, relaxation, self.objective, self.labels, self.k)
+            self.state.counts[:] = np.bincount(self.labels, minlength=self.k)
+            self.state.sizes[:] = np.bincount(self.labels, own, self.k)
+            self.renew()
+            return moves
         moves = visit_samples(square, weights, order, relaxation, self.by_size, *self.limits, self.state)
         if self.is_limited and relaxation == 1.0:
             moves += exchange_samples(square, order, self.by_size, self.state)
@@ -164,7 +178,7 @@ class DistancePartition:
         if not away.sum() > 0:
             return nothing
         other = distances.square[rng.choice(len(ids), p=away / away.sum())]
-        two = DistancePartition(distances, (other < away).astype(np.int32), 2, self.objective)
+        two = DistancePartition(distances, (other < away).astype(np.int32), 2, self.objective, engine=self.engine)
         everyone = np.arange(len(ids))
         for _ in range(_PASSES_OF_SPLIT):
             if not two.visit(everyone, 1.0):
@@ -199,7 +213,7 @@ class DistancePartition:
         add_to(sums, self.distances, part, np.full(len(part), b, np.int32))
         sums[split] -= sums[b]
         limits = self.limits if self.is_limited else None
-        return type(self)(self.distances, labels, self.k, self.objective, limits, sums)
+        return type(self)(self.distances, labels, self.k, self.objective, limits, sums, self.engine)
 
 
 def join_costs(

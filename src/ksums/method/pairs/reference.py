@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_ROUNDING = 1e-10
+_ROUNDING, _ROUNDING_OF_SUMS = 1e-10, 1e-14
 """As in ``kernels.py``."""
 
 
@@ -20,7 +20,10 @@ def visit_plainly(
     labels: np.ndarray,
     k: int,
 ) -> int:
-    """Move each sample to the cluster where it costs least; changes ``labels`` and returns the number of moves."""
+    """Move each sample to the cluster where it costs least; changes ``labels`` and returns the number of moves.
+
+    There are no limits on sizes here.
+    """
     moves = 0
     for i in order:
         src, w = labels[i], weights[i]
@@ -37,7 +40,8 @@ def visit_plainly(
             stay, join = s * m / (m - counted + w), s * m / (m + counted - w)
         join[src] = np.inf
         dst = int(join.argmin())
-        if join[dst] < stay[src] - _ROUNDING * abs(stay[src]):
+        noise = _ROUNDING_OF_SUMS * s.sum() / (m[src] if objective == "distortion" else 1.0)
+        if join[dst] < stay[src] - _ROUNDING * abs(stay[src]) - noise:
             labels[i] = dst
             moves += 1
     return moves

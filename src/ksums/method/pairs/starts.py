@@ -21,10 +21,15 @@ def seeds_and_labels(distances: Distances, k: int, rng: np.random.Generator) -> 
 
 
 def start(
-    distances: Distances, k: int, objective: str, limits: Limits | None, rng: np.random.Generator
+    distances: Distances,
+    k: int,
+    objective: str,
+    limits: Limits | None,
+    rng: np.random.Generator,
+    engine: str = "exact",
 ) -> DistancePartition:
     """The first clusters."""
-    partition = DistancePartition(distances, seeds_and_labels(distances, k, rng)[1], k, objective)
+    partition = DistancePartition(distances, seeds_and_labels(distances, k, rng)[1], k, objective, engine=engine)
     if limits is None:
         return partition
     labels = _within(limits, partition)

@@ -12,8 +12,8 @@ from ksums.method.state.partition import Partition
 _PAIRS_PER_CLUSTER, _SPLITS = 4, 3
 """Merges and splits that are combined to find the next trial: the 4k cheapest merges, the three best splits."""
 
-_LEAST_GAIN = 1e-9
-"""A trial is kept if the objective falls by more than this, relatively; less may be rounding."""
+LEAST_GAIN = 1e-9
+"""A trial, or a further run, is kept if the objective is lower by more than this, relatively; less may be rounding."""
 
 
 AnyPartition = TypeVar("AnyPartition", bound=Partition)
@@ -57,7 +57,7 @@ def merge_split(
         moves_of_trial = settle(trial)
         reached = trial.measures().objective
         made += 1
-        if reached < value - _LEAST_GAIN * abs(value):
+        if reached < value - LEAST_GAIN * abs(value):
             moved = trial.labels != partition.labels
             for cluster in np.unique([partition.labels[moved], trial.labels[moved]]):
                 known.pop(int(cluster), None)
@@ -68,8 +68,9 @@ def merge_split(
         else:
             failed += 1
             tried.add(chosen)
-            if len(tried) % partition.k == 0:  # other halves, since these have been tried often
+            if len(tried) == partition.k:  # other halves, since these have been tried often
                 known.clear()
+                tried.clear()
     return Trials(made, kept, moves, begun - value)
 
 
