@@ -182,3 +182,31 @@ def test_the_graph_of_a_model_with_gaps_is_for_complete_rows(gaps):
     model = KSums(5, missing="ignore", random_state=0).fit(gaps)
     with pytest.warns(UserWarning, match="labels for complete rows only"):
         assert isinstance(to_onnx(model), onnx.ModelProto)
+
+
+@pytest.mark.parametrize("unit", [1e-138, 1e138])
+def test_any_unit_will_do(gaps, unit):
+    model, other = (KSums(5, missing="ignore", random_state=0).fit(X) for X in (gaps, unit * gaps))
+    assert adjusted_rand_score(model.labels_, other.labels_) == 1.0
+    assert other.inertia_ == pytest.approx(unit**2 * model.inertia_)
+
+
+def test_the_first_run_starts_from_rows_that_are_filled_in(gaps):
+    model = KSums(5, missing="ignore", random_state=0).fit(gaps)
+    assert model.plan_.start.startswith("the clusters of rows with gaps filled in")
+    assert model.plan_.filled.shape.k == 5
+    table = pd.DataFrame(gaps).assign(word=list("abc") * 100)
+    table.columns = table.columns.astype(str)
+    assert ksums.TableKSums(5, random_state=0).fit(table).plan_.filled is None
+    assert KSums(5, missing="ignore", init=model.labels_).fit(gaps).plan_.filled is None
+
+
+def test_an_interrupted_start_is_a_result(gaps, monkeypatch):
+    class Interrupted:
+        labels, interrupted = np.arange(300) % 5, True
+
+    monkeypatch.setattr("ksums.method.fitting.tables.fit", lambda job, seeds: Interrupted)
+    with pytest.warns(ksums.FitInterrupted):
+        model = KSums(5, missing="ignore", random_state=0).fit(gaps)
+    np.testing.assert_array_equal(model.labels_, Interrupted.labels)
+    assert not model.converged_

@@ -119,7 +119,7 @@ def prepare_with_gaps(model: Any, X: Any, sample_weight: Any, constrained: bool,
     shift = _means(X[active], own_weights)
     labels = init[active] if isinstance(init, np.ndarray) else None
     shape = Shape(len(active), X.shape[1], k, weighted=weights is not None)
-    plan = plan_table(model.get_params(deep=False), shape, labels is not None)
+    plan = plan_table(model.get_params(deep=False), shape, labels is not None, numbers=True)
     return Prepared(X, _numbers_only(X[active] - shift, own_weights), shift, active, labels, plan)
 
 

@@ -318,7 +318,7 @@ class TableKSums(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         cells = ready.rows
         width = cells.numbers.shape[1] + cells.codes.shape[1]
         shape = Shape(cells.n, width, int(self.n_clusters), weighted=len(cells.weights) > 0)
-        plan = plan_table(self.get_params(deep=False), shape)
+        plan = plan_table(self.get_params(deep=False), shape, numbers=not cells.codes.shape[1])
         return replace(plan, notes=(*plan.notes, *_notes(ready.roles)))
 
     def _attributes_of(self, run: Any, ready: _Prepared) -> dict[str, Any]:

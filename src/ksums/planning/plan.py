@@ -343,6 +343,9 @@ class PartitionPlan:
     """Exact passes end when one of them gains no more than this, relatively; 0: when nothing moves."""
     sample: PartitionPlan | None = None
     """What is done with a sample of the rows, whose clusters are the start; None: all rows from the start on."""
+    filled: Plan | None = None
+    """What is done with rows of numbers whose gaps are filled in, whose clusters the first run starts from; None:
+    nothing."""
     runs: int = 1
     seconds: float = np.inf
     notes: tuple[str, ...] = ()
