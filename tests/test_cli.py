@@ -396,12 +396,15 @@ BAD_COMMANDS = [
     (["fit", "nothing.npy", "-k", 5], "nothing.npy does not exist"),
     (["fit", ".", "-k", 5], "cut.npy is truncated"),
     (["fit", "cut.npy", "-k", 5], "cut.npy is truncated"),
-    (["fit", "nan.npy", "-k", 5], "NaN"),
+    (["fit", "nan.npy", "-k", 5, "--missing", "error"], "nan.npy, row 17 (counted from 0), column 2 is missing; fill"),
     (
         ["fit", "words.csv", "-k", 1, "--metric", "cosine"],
         "words.csv, line 3, column 'b': 'high' is not a number",
     ),
-    (["fit", "nan.npy", "-k", 5, "-q"], "Input X contains NaN, first in row 17, column 2"),
+    (
+        ["fit", "nan.npy", "-k", 5, "--balanced"],
+        "--balanced requires rows of numbers without missing cells: nan.npy, row 17 (counted from 0), column 2 is",
+    ),
     (["fit", "rows.npy", "-k", 5, "--labels", "rows.npy"], "--labels: rows.npy is also the input"),
     (["fit", "rows.npy", "-k", 5, "--labels", "a.csv", "--history", "a.csv"], "a.csv is also the file of --labels"),
     (["fit", "rows.csv", "-k", 5, "--weights", "z"], "no column 'z'"),
@@ -472,11 +475,52 @@ def test_commands_work_in_a_separate_process(folder):
     output, errors = process.communicate(text, timeout=120)
     assert process.returncode == 0, errors
     assert "labels: l.npy" in output
-    process = start_ksums("fit", "nan.npy", "-k", 5, cwd=folder)
+    process = start_ksums("fit", "nan.npy", "-k", 5, "--missing", "error", cwd=folder)
     output, errors = process.communicate(timeout=120)
     assert process.returncode == 2
     assert "Traceback" not in errors
     assert errors.splitlines()[-1].startswith("ksums: ")
+
+
+def test_an_error_in_a_table_does_not_abort_the_process(folder):
+    """PyArrow reads ahead in another thread, which must not need Python when the program ends."""
+    (folder / "words.csv").write_text("x,word\n" + "1,north\n" * 2000)
+    for encoding in ("utf-8", "utf-16"):
+        (folder / "words.csv").write_text("x,word\n" + "1,nörth\n" * 2000, encoding=encoding)
+        for _ in range(3):
+            process = start_ksums("fit", "words.csv", "-k", 5, "--metric", "cosine", cwd=folder)
+            _, errors = process.communicate(timeout=120)
+            assert process.returncode == 2, errors
+            assert errors.count("\n") == 1
+
+
+def test_arrays_with_gaps(folder):
+    code, output, errors = run_ksums(
+        folder, "fit", "nan.npy", "-k", 5, "--labels", "l.npy", "--model", "m.st", "--json"
+    )
+    assert code == 0, errors
+    assert json.loads(output)["missing"] == {"2": 1}
+    assert ksums.load(folder / "m.st").missing == "ignore"
+    code, _, errors = run_ksums(folder, "predict", "m.st", "nan.npy", "--labels", "p.npy")
+    assert code == 0, errors
+    code, output, errors = run_ksums(
+        folder, "fit", "nan.npy", "-k", 5, "--drop-missing", "--labels", "l.npy", "--model", "d.st"
+    )
+    assert code == 0, errors
+    assert "1 row with missing cells is dropped; its label is -1" in errors
+    labels = np.load(folder / "l.npy")
+    assert np.flatnonzero(labels == -1).tolist() == [17]
+    code, _, errors = run_ksums(folder, "predict", "d.st", "nan.npy", "--labels", "p.npy")
+    assert code == 2
+    assert "first row 17 (counted from 0); use --drop-missing to leave such rows out (their label is -1)" in errors
+    code, _, errors = run_ksums(folder, "predict", "d.st", "nan.npy", "--labels", "p.npy", "--drop-missing")
+    assert code == 0, errors
+    np.testing.assert_array_equal(np.load(folder / "p.npy"), labels)
+    code, output, errors = run_ksums(folder, "report", "d.st", "nan.npy", "--drop-missing")
+    assert code == 0, errors
+    code, output, errors = run_ksums(folder, "compare", "nan.npy", "-k", 5, "--runs", 1, "--methods", "k-means++")
+    assert code == 0, errors
+    assert "1 missing cell; filled in with the mean of the column" in errors
 
 
 def test_missing_permission_is_reported_before_the_work(folder):

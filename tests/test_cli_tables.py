@@ -17,7 +17,7 @@ def survey(tmp_path):
     gaps = ["", "NA", "n/a", "-", "null"]
     with (tmp_path / "survey.csv").open("w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(["person", "age", "income", "region", "member", "joined", "comment", "wave"])
+        rows.writerow(["person", "age", "income", "region", "member", "joined", "comment", "wave", "empty"])
         for i in range(120):
             group = i % 3
             age = gaps[i % 5] if i % 13 == 0 else int(25 + 15 * group + rng.integers(-4, 5))
@@ -25,7 +25,17 @@ def survey(tmp_path):
             region = ["north", "south", "west"][group if i % 10 else (group + 1) % 3]
             joined = f"20{20 + group}-0{1 + i % 9}-1{i % 10}"
             rows.writerow(
-                [f"P{i:03d}", age, income, region, "yes" if i % 4 else "no", joined, f'Answer {i},\nin "two" lines', 3]
+                [
+                    f"P{i:03d}",
+                    age,
+                    income,
+                    region,
+                    "yes" if i % 4 else "no",
+                    joined,
+                    f'Answer {i},\nin "two" lines',
+                    3,
+                    "",
+                ]
             )
     np.savetxt(tmp_path / "rows.csv", rng.normal(size=(40, 2)), delimiter=",", header="a,b", comments="")
     return tmp_path
@@ -36,8 +46,9 @@ def test_a_messy_table_is_clustered_and_described(survey):
     code, output, errors = run_ksums(survey, "fit", "survey.csv", "-k", 3, *options)
     assert code == 0, errors
     assert "numbers: age, income; categories: region, member; dates: joined" in errors
-    assert "left out: comment (it looks like free text), wave (all of its cells are the same)" in errors
-    assert "missing cells: age 10, income 18; they are ignored (--missing drop or error for other ways)" in errors
+    assert "left out: comment (it looks like free text), wave (all of its cells are the same), empty (it is" in errors
+    assert "missing cells: age 10, income 18; they are ignored (use --missing drop or --missing error" in errors
+    assert "numbers are scaled to standard deviation 1, because cells are missing" in errors
     assert "120 rows of 5 columns, 3 clusters of 40 to 40 rows" in output
     assert "region north" in output
     with (survey / "labels.csv").open() as file:
@@ -72,7 +83,10 @@ def test_rows_with_gaps_are_dropped_or_an_error(survey):
     assert facts["left_out"]["wave"] == "left out: all of its cells are the same"
     code, _, errors = run_ksums(survey, *fit, "--missing", "error")
     assert code == 2
-    assert "column 'age' has 10 missing cells, first in row 0 (counted from 0)" in errors
+    assert errors == (
+        "ksums: survey.csv, line 2, column 'age' is missing, like 9 other cells of the column; fill it in, or use "
+        "--missing ignore or --missing drop.\n"
+    )
 
 
 def test_columns_are_taken_as_the_user_says(survey):
@@ -81,7 +95,7 @@ def test_columns_are_taken_as_the_user_says(survey):
     assert code == 0, errors
     facts = json.loads(output)
     assert (facts["columns"]["wave"], facts["columns"]["age"]) == ("category", "category")
-    assert facts["left_out"]["member"] == "left out: as asked"
+    assert facts["left_out"]["member"] == "left out: you asked for it"
 
 
 def test_chosen_columns_standard_input_and_weights(survey):
@@ -110,18 +124,34 @@ def test_identifiers_in_tables_of_numbers_are_left_out(survey):
 
 
 def test_comparing_and_choosing_k_use_rows_of_numbers(survey):
-    code, output, errors = run_ksums(
-        survey, "choose-k", "survey.csv", "--to", 4, "--weights", "wave", "--ignore", "person"
-    )
+    """Rows of weight 0 count for nothing: the result is that of the file without them."""
+    with (survey / "survey.csv").open(newline="") as file:
+        names, *rows = csv.reader(file)
+    for name, weights in (("zeros.csv", [int(i % 5 > 0) for i in range(120)]), ("ones.csv", [1] * 120)):
+        kept = rows if name == "zeros.csv" else [row for i, row in enumerate(rows) if i % 5 > 0]
+        with (survey / name).open("w", newline="") as file:
+            csv.writer(file).writerows([[*names, "w"], *([*row, w] for row, w in zip(kept, weights, strict=False))])
+    found = {}
+    for name in ("zeros.csv", "ones.csv"):
+        code, output, errors = run_ksums(
+            survey, "compare", name, "-k", 3, "--runs", 1, "--methods", "ksums", "--weights", "w", "--json"
+        )
+        assert code == 0, errors
+        found[name] = json.loads(output)[0]["E_m"]
+        code, output, errors = run_ksums(survey, "choose-k", name, "--to", 4, "--weights", "w", "--json")
+        assert code == 0, errors
+        assert json.loads(output)["k"] == 3
+    assert found["zeros.csv"] == pytest.approx(found["ones.csv"])
+    code, output, errors = run_ksums(survey, "compare", "survey.csv", "-k", 3, "--runs", 1, "--methods", "ksums")
     assert code == 0, errors
-    assert "k = 3" in output
-    assert "the table is used as rows of numbers" in errors
-    code, output, errors = run_ksums(
-        survey, "compare", "survey.csv", "-k", 3, "--runs", 1, "--methods", "k-means++,ksums", "--weights", "wave"
-    )
-    assert code == 0, errors
+    assert json.loads(
+        run_ksums(survey, "compare", "survey.csv", "-k", 3, "--runs", 1, "--methods", "ksums", "--json")[1]
+    )[0]["E_m"] != pytest.approx(found["ones.csv"])
     assert "missing cells: age 10, income 18; they are filled in" in errors
-    assert "ksums" in output
+    assert "the table is used as rows of numbers" in errors
+    code, _, errors = run_ksums(survey, "choose-k", "survey.csv", "--to", 3, "--drop-missing")
+    assert code == 0, errors
+    assert "rows with missing cells are dropped\n" in errors  # there are no labels
 
 
 @pytest.mark.parametrize(
@@ -129,15 +159,25 @@ def test_comparing_and_choosing_k_use_rows_of_numbers(survey):
     [
         (["--missing", "skip"], "--missing must be one of ignore, drop, error; got 'skip'"),
         (["--drop-missing", "--missing", "error"], "--drop-missing and --missing error exclude each other"),
-        (["--categorical", "regoin"], "regoin"),
+        (["--categorical", "regoin"], "survey.csv has no column 'regoin'; its columns are person, age, income, region"),
         (["--numeric", "age", "--ignore", "age"], "column 'age' is in both"),
-        (["--categorical", "region", "--metric", "cosine"], "--categorical is not offered with --metric"),
-        (["--method", "k-means++"], "line 2, column 'person': 'P000' is not a number; choose the numeric columns"),
+        (["--categorical", "region", "--metric", "cosine"], "--categorical is not offered with --metric cosine, which"),
+        (
+            ["--method", "k-means++"],
+            "--method k-means++ requires rows of numbers without missing cells: survey.csv, line 2, column 'person': "
+            "'P000' is not a number; choose the numeric columns. Without --method k-means++, fit accepts any table.",
+        ),
+        (
+            ["--balanced", "--columns", "age"],
+            "--balanced requires rows of numbers without missing cells: survey.csv, line 2",
+        ),
+        (["--columns", "income,empty"], "column 'empty' cannot be used: it has no value"),
+        (["--numeric", "region"], "column 'region': 'south' is not a number, and neither is any other cell"),
         (["--id", "person"], "--id: names of rows are written beside the labels; use --labels or --report"),
         (["--id", "person", "--labels", "l.npy"], "--id: names of rows cannot be written to l.npy"),
-        (["--id", "nobody", "--labels", "l.csv"], "nobody"),
-        (["--weights", "region"], "--weights: column 'region' of survey.csv does not hold numbers"),
-        (["--weights", "age"], "--weights: column 'age' of survey.csv has no value in row 0"),
+        (["--id", "nobody", "--labels", "l.csv"], "survey.csv has no column 'nobody'; its columns are person, age"),
+        (["--weights", "region"], "survey.csv, line 2, column 'region': 'south' is not a number, and neither is any"),
+        (["--weights", "age"], "--weights: survey.csv, line 2, column 'age' must be a number ≥ 0; it is missing."),
         (["--max-memory", "1GB", "--id", "person"], "--id is not offered for several files"),
     ],
 )
@@ -190,10 +230,10 @@ def test_nothing_is_left_out_in_silence(survey):
     assert "missing cells: income 1" in errors
     code, _, errors = run_ksums(survey, "fit", "plain.csv", "-k", 2, "--numeric", "income", "--drop-missing")
     assert code == 0, errors
-    assert "1 row with missing cells dropped; their label is -1" in errors
+    assert "1 row with missing cells is dropped; its label is -1" in errors
     code, _, errors = run_ksums(survey, "fit", "plain.csv", "-k", 2, "--ignore", "a,income")
     assert code == 2
-    assert "no column can be used (a: as asked; same: all of its cells are the same" in errors
+    assert "no column can be used (a: you asked for it; same: all of its cells are the same" in errors
 
 
 def test_vectors_in_a_column_of_lists(survey):
@@ -219,3 +259,20 @@ def test_files_without_names_remember_the_numbers_of_their_columns(survey):
     (survey / "full.csv").write_text("".join(f"{i % 7},3.5,{i % 5}\n" for i in range(40)))
     code, output, errors = run_ksums(survey, "predict", "m.st", "full.csv", "--labels", "l.npy")
     assert (code, output) == (0, "40 rows in 2 clusters; labels: l.npy\n"), errors
+
+
+def test_left_out_columns_are_on_the_page_and_in_the_model(survey):
+    code, output, errors = run_ksums(survey, "fit", "survey.csv", "-k", 3, "--model", "m.st", "--report", "page.html")
+    assert code == 0, errors
+    assert "left out: person, comment, wave, empty" in (survey / "page.html").read_text()
+    assert ksums.load(survey / "m.st").columns_["comment"] == "left out: it looks like free text"
+    (survey / "numbers.csv").write_text("user_id,a\n" + "".join(f"{7 * i % 101},{i % 5}\n" for i in range(60)))
+    code, output, errors = run_ksums(
+        survey, "fit", "numbers.csv", "-k", 2, "--json", "--model", "n.st", "--report", "page.html"
+    )
+    assert code == 0, errors
+    assert json.loads(output)["left_out"] == {"user_id": "left out: it looks like an identifier"}
+    assert "left out: user_id (it looks like an identifier)" in (survey / "page.html").read_text()
+    code, _, errors = run_ksums(survey, "report", "n.st", "numbers.csv")
+    assert code == 0, errors
+    assert "left out: user_id (it looks like an identifier)" in (survey / "report.html").read_text()

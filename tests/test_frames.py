@@ -4,6 +4,7 @@ import datetime
 import gzip
 import io
 import sys
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +36,7 @@ def types_of(frame):
         (["1", "99999999999999999999"], "double", [1.0, 1e20]),
         (["true", "False", "", "TRUE"], "bool", [True, False, None, True]),
         (["yes", "no"], "string", ["yes", "no"]),
-        (["true", "1"], "string", ["true", "1"]),
+        (["true", "1", "FALSE"], "string", ["True", "1", "False"]),  # as in a column of booleans
         (["2024-03-01", "na"], "date32[day]", [datetime.date(2024, 3, 1), None]),
         (
             ["2024-03-01", "2024-03-01 10:00:00", "2024-03-01T10:30"],
@@ -50,7 +51,8 @@ def types_of(frame):
         (["2024-03-01", "2024-13-01"], "string", ["2024-03-01", "2024-13-01"]),
         (["0x1F", "12"], "string", ["0x1F", "12"]),
         (["1_000", "2"], "string", ["1_000", "2"]),
-        (['"1,234"', "2"], "string", ["1,234", "2"]),
+        (['"1,5,34"', "2"], "string", ["1,5,34", "2"]),
+        (["#N/A", "2"], "int64", [None, 2]),
         ([" north ", "null", "- 5"], "string", ["north", None, "- 5"]),
         (["NA", "", "-"], "string", [None, None, None]),
     ],
@@ -87,7 +89,7 @@ def test_types_are_those_of_the_whole_file(tmp_path, monkeypatch, first, later, 
     assert frame.table.num_rows == 200
     assert frame.table["b"].null_count == (100 if first == "NA" else 0)
     if kind == "string" and first != "NA":
-        assert frame.table["b"].to_pylist() == [first] * 100 + [later] * 100
+        assert frame.table["b"].to_pylist() == [first.replace("true", "True")] * 100 + [later] * 100
 
 
 @pytest.mark.parametrize(
@@ -151,7 +153,7 @@ def test_columns_and_header(tmp_path):
     content = "id,x,y\na,1,2\nb,3,4\n"
     assert frame_of(tmp_path, content, columns=["y", 0]).table.to_pydict() == {"y": [2, 4], "id": ["a", "b"]}
     without = frame_of(tmp_path, content, header=False, columns=[1])
-    assert (without.named, without.table.to_pydict()) == (False, {"0": ["x", "1", "3"]})
+    assert (without.named, without.table.to_pydict()) == (False, {"1": ["x", "1", "3"]})
     with pytest.raises(ValueError, match="no column 'z'; its columns are id, x, y"):
         frame_of(tmp_path, content, columns=["z"])
     with pytest.warns(UserWarning, match="is read as column names"):
@@ -163,6 +165,11 @@ def test_a_column_that_counts_the_rows_is_dropped(tmp_path):
     with pytest.warns(UserWarning, match="the first column has no name and only counts the rows; it is ignored"):
         assert frame_of(tmp_path, ",x\n0,a\n1,b\n").table.to_pydict() == {"x": ["a", "b"]}
     assert frame_of(tmp_path, ",x\n5,2\n1,3\n").table.to_pydict() == {"0": [5, 1], "x": [2, 3]}
+    for asked in ({"kept": [0]}, {"numeric": [0]}):
+        assert frame_of(tmp_path, ",x\n0,a\n1,b\n", **asked).table.to_pydict() == {"0": [0, 1], "x": ["a", "b"]}
+    with pytest.warns(UserWarning, match="only counts the rows"):
+        frame = frame_of(tmp_path, ",x,y\n0,a,c\n1,b,d\n")
+    assert (frame.name_of(1), frame.name_of("y"), frame.name_of(2)) == ("x", "y", "y")  # numbers are those of the file
 
 
 @pytest.mark.parametrize(
@@ -171,10 +178,8 @@ def test_a_column_that_counts_the_rows_is_dropped(tmp_path):
         ("", r"a\.csv is empty"),
         ("\n\n", r"a\.csv is empty"),
         ("x,y\n", "has a header, but no rows"),
-        ("x,x\n1,2\n", "has 2 columns called 'x'; rename them"),
         ("x,y\n1,2\n3\n", "line 3 has 1 cells; the lines before it have 2"),
         ('x,y\n1,"a\nb"\n\n3,4,5\n', "line 5 has 3 cells; the lines before it have 2"),
-        ('x,y\n1,"a\nb"\n,\n3,4\n', "line 4 is empty: fill it in, or delete it"),
         ('x,y\n1,2\n3,"a\n5,6\n', "line 3: a quoted cell is not closed before the end of the file"),
         (b"1,\xff\x00", "not a text file with columns"),
     ],
@@ -182,6 +187,20 @@ def test_a_column_that_counts_the_rows_is_dropped(tmp_path):
 def test_errors_state_the_line(tmp_path, content, message):
     with pytest.raises(ValueError, match=message):
         frame_of(tmp_path, content)
+
+
+def test_rows_without_a_value_are_kept(tmp_path):
+    for blank in ("", "   ", "NA"):
+        frame = frame_of(tmp_path, f'x,y\n1,"a\nb"\n{blank},{blank}\n3,c\n,\n,\n')
+        assert frame.table.to_pydict() == {"x": [1, None, 3], "y": ["a\nb", None, "c"]}
+
+
+def test_large_integers_before_a_decimal(tmp_path, monkeypatch):
+    monkeypatch.setattr("ksums.io.cells._BLOCK", 400)
+    monkeypatch.setattr("ksums.io.cells._BLOCK_PER_COLUMN", 1)
+    frame = frame_of(tmp_path, "a,b\n" + "9007199254740993,1\n" * 100 + "0.5,1\n")
+    assert types_of(frame)["a"] == "double"
+    assert frame.table["a"].to_pylist()[-1] == 0.5
 
 
 @pytest.mark.parametrize("separator", [",", ";"])
@@ -287,11 +306,14 @@ def test_damaged_json_lines(tmp_path, content, message):
         frame_of(tmp_path, content, "a.jsonl")
 
 
-def write_excel(path, rows):
+def write_excel(path, rows, *more):
+    """Write a sheet, and one for each further list of rows."""
     openpyxl = pytest.importorskip("openpyxl", reason="openpyxl writes the Excel files of the tests")
+    pytest.importorskip("fastexcel", reason="reading Excel files requires fastexcel")
     book = openpyxl.Workbook()
-    for row in rows:
-        book.active.append(row)
+    for sheet, own in zip([book.active, *(book.create_sheet() for _ in more)], [rows, *more], strict=True):
+        for row in own:
+            sheet.append(row)
     book.save(path)
 
 
@@ -315,8 +337,8 @@ def test_excel(tmp_path):
     assert (frame.named, frame.table.to_pydict()) == (False, {"0": [1, 3], "1": [2.5, 4.5]})
     assert read_table(tmp_path / "plain.xlsx").columns is None
     write_excel(tmp_path / "twice.xlsx", [["a", "a"], [1, 2]])
-    with pytest.raises(ValueError, match="has 2 columns called 'a'"):
-        read_frame(tmp_path / "twice.xlsx")
+    with pytest.warns(UserWarning, match="several columns have the same name"):
+        assert read_frame(tmp_path / "twice.xlsx").table.column_names == ["a", "a (2)"]
     write_excel(tmp_path / "header.xlsx", [["a", "b"]])
     with pytest.raises(ValueError, match="has a header, but no rows"):
         read_frame(tmp_path / "header.xlsx")
@@ -326,6 +348,34 @@ def test_excel(tmp_path):
     (tmp_path / "bad.xlsx").write_text("a,b\n")
     with pytest.raises(ValueError, match=r"bad\.xlsx is truncated, or not an Excel file"):
         read_frame(tmp_path / "bad.xlsx")
+
+
+def test_excel_sheets_as_people_make_them(tmp_path, capfd):
+    data = [
+        ["id", "x", None, "when", "paid"],
+        [4711, 1, None, "05.10.2023", "1,5"],
+        [],
+        [4713, None, None, "-", "2,25"],
+    ]
+    write_excel(tmp_path / "a.xlsx", [[], [None], *data, [], [None, ""]], [["other"], [1]])
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        frame = read_frame(tmp_path / "a.xlsx", texts=["id"])
+    notes = "\n".join(str(warning.message) for warning in raised)
+    assert "the first sheet, 'Sheet', is read; the others are Sheet1." in notes
+    assert "numbers are read with a decimal comma" in notes
+    day = datetime.date(2023, 10, 5)
+    assert frame.table.to_pydict() == {
+        "id": ["4711", None, "4713"],
+        "x": [1, None, None],
+        "when": [day, None, None],
+        "paid": [1.5, None, 2.25],
+    }
+    assert frame.places.cell(2, "paid") == f"{tmp_path / 'a.xlsx'}, row 6, column 'paid'"
+    assert capfd.readouterr().err == ""  # fastexcel has remarks about columns without a value
+    write_excel(tmp_path / "title.xlsx", [[], ["Survey 2023"], *data])
+    with pytest.raises(ValueError, match=r"title\.xlsx, row 2 has a single cell, 'Survey 2023', above lines with 5"):
+        read_frame(tmp_path / "title.xlsx")
 
 
 def test_excel_without_its_package(tmp_path, monkeypatch):
@@ -346,6 +396,22 @@ def test_numbers_of_typed_files(tmp_path):
         assert (table.columns, table.X.tolist(), texts) == (["x", "y"], [[1, 2], [3, 4]], [["h1", ""]])
         with pytest.raises(ValueError, match=r"columns must be numeric; home \(string\) is not"):
             read_table(tmp_path / name)
+
+
+def test_text_of_typed_files_is_read_as_told(tmp_path):
+    table = pa.table({"x": ["1234.5", "2", "soon"], "day": ["5.10.2023", "-", "6.10.2023"], "o": [{"a": 1}] * 3})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    frame = read_frame(tmp_path / "a.parquet")
+    assert frame.table["x"].to_pylist() == ["1234.5", "2", "soon"]
+    assert frame.reasons == {"o": "its cells are objects"}
+    with pytest.warns(UserWarning, match=r"column 'x': 1 cell is not a number .* first is 'soon' in row 2"):
+        frame = read_frame(tmp_path / "a.parquet", numeric=["x"], dates=["day"])
+    assert frame.table["x"].to_pylist() == [1234.5, 2, None]
+    assert frame.table["day"].to_pylist() == [datetime.date(2023, 10, 5), None, datetime.date(2023, 10, 6)]
+    parquet.write_table(
+        pa.table({"n": [str(i / 7) for i in range(30)], "code": list("123") * 10}), tmp_path / "t.parquet"
+    )
+    assert list(read_frame(tmp_path / "t.parquet").reasons) == ["n"]
 
 
 def test_other_suffixes_are_refused(tmp_path):

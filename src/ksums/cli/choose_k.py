@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from ksums.checking.parameters import check_parameters
 from ksums.cli.messages import INTERRUPTED, collect_warnings
+from ksums.cli.numeric_rows import read_numeric_rows
 from ksums.cli.options import (
     AsJson,
     Categorical,
@@ -30,7 +31,7 @@ from ksums.cli.options import (
     Weights,
 )
 from ksums.cli.outputs import PLOTS, TABLES, check_outputs, write_records
-from ksums.cli.tables import options_of, read_numeric_rows
+from ksums.cli.tables import options_of
 
 _DEFAULT_LARGEST = 12
 """The largest k if ``--to`` is not given: more clusters are hard to interpret, and each takes eleven fits."""

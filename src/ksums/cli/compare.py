@@ -18,6 +18,7 @@ from tqdm import tqdm
 from ksums.checking.parameters import check_parameters
 from ksums.cli.inputs import check_name
 from ksums.cli.messages import INTERRUPTED, collect_warnings
+from ksums.cli.numeric_rows import read_numeric_rows
 from ksums.cli.options import (
     AsJson,
     Categorical,
@@ -36,7 +37,7 @@ from ksums.cli.options import (
     Weights,
 )
 from ksums.cli.outputs import PLOTS, TABLES, check_outputs, write_table
-from ksums.cli.tables import options_of, read_numeric_rows
+from ksums.cli.tables import options_of
 from ksums.compute.arrays import Matrix
 from ksums.estimators.interruption import complete_fits
 

@@ -6,22 +6,15 @@ import inspect
 import json
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from ksums.checking.parameters import check_parameters
 from ksums.cli.constraints import refuse_constraints, refuse_two_limits, row_constraints
-from ksums.cli.inputs import (
-    check_name,
-    parse_column,
-    read_weighted,
-    remember_columns,
-    scale_columns,
-)
+from ksums.cli.inputs import check_name, parse_column, remember_columns, scale_columns
 from ksums.cli.messages import INTERRUPTED, collect_warnings, plural
 from ksums.cli.options import (
     AsJson,
@@ -52,65 +45,13 @@ from ksums.cli.outputs import (
     write_records,
 )
 from ksums.cli.parts import fit_parts, is_in_parts, opened, refuse_options
-from ksums.cli.tables import (
-    TableInput,
-    TableOptions,
-    is_table_file,
-    options_of,
-    read_table_input,
-    refuse_table_options,
-    table_estimator,
-    without_identifiers,
-)
-from ksums.io import Table
-from ksums.io.table import joined
+from ksums.cli.rows import read_fit_input
+from ksums.cli.tables import options_of, table_estimator
+from ksums.io.table import NotNumericError, joined
+from ksums.tables.columns import LEFT_OUT
 
 _MOST_PROFILES = 12
 """Clusters of a table that are described in a line each."""
-
-
-class _Input(NamedTuple):
-    """What a command reads from its file."""
-
-    table: Table
-    """The rows to cluster, without weights and texts."""
-    numbers: list[int] | None
-    """Numbers of their columns, if only some are used and the columns have no names."""
-    weights: np.ndarray | None  # (n,)
-    texts: list[list[str]]
-    """The values of each column that was requested as text."""
-    mixed: TableInput | None = None
-    """The table, if it holds more than numbers."""
-    ids: dict[str, list[Any]] = {}  # noqa: RUF012 it is never changed
-    """The column that names all rows of the file, if one was asked for."""
-    kept: np.ndarray | None = None
-    """Rows of the file that are used; None: all."""
-    rows: int = 0
-    """Rows of the file, if not all are used."""
-    left_out: dict[str, str] = {}  # noqa: RUF012 it is never changed
-    """Columns that are left out, and why."""
-    notes: list[str] = []  # noqa: RUF012 it is never changed
-    """What a person should know of the table."""
-
-    @property
-    def dropped(self) -> int:
-        """Rows with missing cells that are not used."""
-        return 0 if self.kept is None else self.rows - len(self.kept)
-
-    def row_names(self) -> list[str] | None:
-        """Names of the rows that are used."""
-        if not self.ids:
-            return self.table.rows
-        (names,) = self.ids.values()
-        return [str(names[row]) for row in (range(len(names)) if self.kept is None else self.kept)]
-
-    def all_labels(self, labels: np.ndarray) -> np.ndarray:
-        """The label of each row of the file; -1 for those that are not used."""
-        if not self.dropped:
-            return labels
-        found = np.full(self.rows, -1, labels.dtype)
-        found[self.kept] = labels
-        return found
 
 
 def fit(
@@ -206,13 +147,21 @@ def fit(
     if is_in_parts(data, max_memory, dask):
         refuse_options({"--scale": scale, "--weights": weights, "--report": report, "--header": header, **constraints})
         refuse_options({**dict.fromkeys(asked.given, True), "--id": id_column})
+        refuse_options({"--missing": asked.missing != "ignore"})
         options = {"effort": effort, "objective": objective, "n_init": n_init, "size_min": size_min}
         options |= {"size_max": size_max, "max_memory": max_memory, "checkpoint": checkpoint, "device": device}
         estimator = _estimator(method, n_clusters, metric, seed, threads, options)
         if method != "ksums":
             raise ValueError(f"--method {method} reads a single file; several files are for --method ksums.")
         paths = {"--labels": labels, "--model": model, "--history": history}
-        fit_parts(estimator, opened(data, columns), paths, dask=dask, as_json=as_json, quiet=quiet)
+        try:
+            source = opened(data, columns)
+        except NotNumericError as error:
+            raise ValueError(
+                f"several files, --max-memory and --dask require rows of numbers without missing cells: {error} For a "
+                "single file that fits into memory, fit accepts any table."
+            ) from error
+        fit_parts(estimator, source, paths, dask=dask, as_json=as_json, quiet=quiet)
         return
     outputs = {"--labels": labels, "--model": model, "--history": history, "--report": report}
     suffixes = {"--labels": LABELS, "--history": TABLES, "--report": PAGES}
@@ -235,13 +184,19 @@ def fit(
     only_numbers = {**constraints, "--device": device, "--checkpoint": checkpoint, "--size-min": size_min}
     only_numbers |= {"--size-max": size_max, "--metric": None if metric == "l2" else metric}
     only_numbers["--method"] = None if method == "ksums" else method
-    refusing = [option for option, value in only_numbers.items() if value not in (None, False)]
+    refusing = [
+        f"{option} {value}" if option in ("--metric", "--method") else option
+        for option, value in only_numbers.items()
+        if value not in (None, False)
+    ]
     with collect_warnings(silent) as read_warnings:
-        found = _read(data, columns, header, weights, list(text_columns.values()), asked, refusing)
+        found = read_fit_input(data, columns, header, weights, list(text_columns.values()), asked, refusing)
         table, mixed = found.table, found.mixed
         X, scaler = (mixed.used_frame, None) if mixed is not None else scale_columns(table.X, scale)
     if mixed is not None:
         estimator = table_estimator(estimator, mixed)
+    elif found.missing:
+        estimator.set_params(missing="ignore")
     if X.shape[0] < n_clusters:
         raise ValueError(f"-k: {data} has {plural(X.shape[0], 'row')}, too few for {n_clusters:,} clusters.")
     check_labels_with_ids(labels, found.ids, report)
@@ -262,7 +217,9 @@ def fit(
     if verbose:
         estimator.set_params(verbose=0)
     if mixed is None:
-        remember_columns(estimator, scaler, table.columns, found.numbers)
+        remember_columns(estimator, scaler, table.columns, found.numbers, found.left_out)
+    else:  # the fit saw the columns that are used; the model and the page say what became of the others, too
+        estimator._roles_table = np.array([[role.name, role.kind, role.reason] for role in mixed.roles], object)
     fitted = estimator if scaler is None else make_pipeline(scaler, estimator)
     if labels is not None:
         write_labels(labels, found.all_labels(estimator.labels_), found.ids)
@@ -273,7 +230,7 @@ def fit(
     if report is not None:
         from ksums.report import write_report
 
-        rows = table.X if mixed is None else X
+        rows = table.X if mixed is None else X  # a pipeline scales them itself
         write_report(report, fitted, rows, names=found.row_names(), title=None if data == "-" else Path(data).name)
     if as_json:
         facts = {
@@ -281,8 +238,8 @@ def fit(
             "n": X.shape[0],
             "d": X.shape[1],
             "columns": table.columns if mixed is None else estimator.columns_,
-            "left_out": found.left_out,
-            "missing": {} if mixed is None else mixed.gaps,
+            "left_out": {name: f"{LEFT_OUT}: {reason}" for name, reason in found.left_out.items()},
+            "missing": found.missing,
             "dropped": found.dropped,
             "k": len(estimator.sizes_),
             "metric": metric,
@@ -339,63 +296,6 @@ def _parse_effort(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
-
-
-def _read(
-    data: str,
-    columns: list[str] | None,
-    header: bool | None,
-    weights: str | None,
-    texts: Sequence[int | str],
-    asked: TableOptions,
-    only_numbers: list[str],
-) -> _Input:
-    """Rows of numbers, or a table; ``only_numbers`` are options that require rows of numbers."""
-    if not is_table_file(data) or only_numbers:
-        if asked.given:
-            refuse_table_options(asked, data, only_numbers)
-        return _read_numbers(data, columns, header, weights, texts, asked.id_column)
-    if data != "-" and not asked.given and asked.id_column is None:
-        try:
-            found = _read_numbers(data, columns, header, weights, texts, None)
-            if not np.isnan(found.table.X if isinstance(found.table.X, np.ndarray) else found.table.X.data).any():
-                return found if columns is not None else found._replace(table=without_identifiers(found.table))
-        except ValueError:
-            pass  # words or gaps, or something that the other reader explains
-    mixed = read_table_input(data, columns, header, weights, asked)
-    plain = mixed.is_plain
-    some = columns is not None or len(mixed.used) < mixed.frame.num_columns or mixed.weights is not None or mixed.ids
-    numbers = [int(name) for name in mixed.used] if some and not mixed.named else None
-    table = mixed.numbers() if plain else Table(np.empty((0, 0)), mixed.used)
-    notes = mixed.in_words()[1 if plain else 0 :]
-    return _Input(
-        table,
-        numbers,
-        mixed.weights,
-        [],
-        None if plain else mixed,
-        mixed.ids,
-        mixed.kept,
-        mixed.rows,
-        mixed.left_out,
-        notes,
-    )
-
-
-def _read_numbers(
-    data: str,
-    columns: list[str] | None,
-    header: bool | None,
-    weights: str | None,
-    texts: Sequence[int | str],
-    id_column: str | None,
-) -> _Input:
-    """Rows of numbers, with the columns of weights and texts apart; the names of the rows are the last text."""
-    beside = [] if id_column is None else [parse_column("--id", id_column)]
-    rows = read_weighted(data, columns, header, weights, [*texts, *beside])
-    found = list(rows.texts)
-    ids = {str(beside[0]): found.pop()} if beside else {}
-    return _Input(rows.table, rows.numbers, rows.weights, found, ids=ids)
 
 
 def _size_of(X: Any) -> str:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import csv
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ksums.compute.arrays import Matrix
-from ksums.io import Table, read_frame, read_table
+from ksums.io import Table, read_table
 from ksums.io.delimited import read_delimited, read_delimited_with_texts
-from ksums.io.readers import SUFFIXES, read_with_texts
-from ksums.io.table import NoSuchColumnError, column_positions, joined
-from ksums.models.scaling import parts_of
+from ksums.io.readers import read_with_texts
+from ksums.io.table import column_positions
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
@@ -77,16 +74,23 @@ def read_weighted(
             f"--weights: with --link-column, --label-column or --id, give the name of another column; got {weights}."
         )
     else:
-        position = column_positions(data, [column_of_weights], table.columns, width)[0]
+        position = _position(data, table, column_of_weights)
     others = [at for at in range(width) if at != position]
     if not others:
         raise ValueError(f"--weights: {weights} is the only column; clustering requires at least one other column.")
     names = None if table.columns is None else [table.columns[at] for at in others]
     column = table.X[:, [position]]
     sample_weight = column if isinstance(column, np.ndarray) else column.toarray()
-    rows = table._replace(X=table.X[:, others], columns=names)
+    rows = table._replace(X=table.X[:, others], columns=names, numbers=None)
     numbers = others if columns is None else _chosen_numbers(columns, table)
     return WeightedRows(rows, numbers, sample_weight.ravel(), found)
+
+
+def _position(data: str, table: Table, column: int | str) -> int:
+    """The position of a column of the file among those that were read."""
+    if table.numbers is not None and column in table.numbers and str(column) not in (table.columns or ()):
+        return table.numbers.index(int(column))
+    return column_positions(data, [column], table.columns, table.X.shape[1])[0]
 
 
 def _chosen_numbers(columns: list[str] | None, table: Table) -> list[int] | None:
@@ -113,96 +117,15 @@ def parse_column(option: str, text: str) -> int | str:
     return columns[0]
 
 
-def load_model_and_rows(
-    model: str, data: str, columns: list[str] | None, header: bool | None, id_column: str | None = None
-) -> tuple[Any, Table, dict[str, list[Any]]]:
-    """A model, the columns of a file that it was fitted to, in the same order, and the column that names the rows.
+def remember_columns(
+    estimator: Any, scaler: Any, names: list[str] | None, numbers: list[int] | None, left_out: Mapping[str, str]
+) -> None:
+    """Store the columns of the fit in the model: their names if they have any, otherwise the chosen numbers.
 
-    For a model of a table, the rows are the table itself.
+    The columns that were left out are stored for reports, with the reasons.
     """
-    from ksums import TableKSums, load
-
-    ids: dict[str, list[Any]] = {}
-
-    try:
-        fitted = load(model)
-    except ValueError as error:
-        if Path(model).suffix.lower() in SUFFIXES:
-            raise ValueError(f"{model} is not a ksums model; give the model first, then the data.") from error
-        raise
-    known = getattr(fitted, "feature_names_in_", None)
-    known = None if known is None else known.tolist()
-    if isinstance(fitted, TableKSums):
-        id_columns = [] if id_column is None else [parse_column("--id", id_column)]
-        frame = read_frame(None if data == "-" else data, header=header, texts=id_columns).table
-        if columns is not None:
-            raise ValueError("--columns: the model of a table finds its columns by name; leave the option out.")
-        if id_column is not None:
-            ids = dict([column_of(data, frame, "--id", id_column)])
-        return fitted, Table(frame.select(_known_columns(data, frame, known)), known), ids
-    numbers = getattr(parts_of(fitted)[1], "column_numbers_", None)
-    if id_column is not None:
-        chosen: Sequence[int | str] | None = None if columns is None else parse_columns(columns)
-        if chosen is None:
-            chosen = known if known is not None else None if numbers is None else numbers.tolist()
-        beside = parse_column("--id", id_column)
-        if data == "-":
-            table, texts = read_delimited_with_texts(None, ",", chosen, [beside], header=header)
-        else:
-            table, texts = read_with_texts(data, chosen, [beside], header=header)
-        ids = {str(beside): texts[0]}
-    elif columns is None and numbers is not None:
-        table = _read_columns_by_number(data, header, numbers)
-    else:
-        table = read_input(data, columns, header, known, fitted.n_features_in_)
-    width, needed = table.X.shape[1], int(fitted.n_features_in_)
-    if known is not None and table.columns is not None and table.columns != known:
-        raise ValueError(
-            f"--columns: the model was fitted to {','.join(known)}, in this order; got {','.join(table.columns)}."
-        )
-    if width != needed:
-        names = "" if known is None else f": {joined(known)}"
-        raise ValueError(f"{data} has {width} columns; the model needs {needed}{names}.")
-    if known is not None and table.columns is None:
-        warnings.warn(
-            f"{data} has no column names; its columns are read as {joined(known)}, in this order.", stacklevel=2
-        )
-    return fitted, table, ids
-
-
-def _known_columns(data: str, frame: Any, known: list[str] | None) -> list[str]:
-    """The columns of a table that a model was fitted to."""
-    for name in known or []:
-        if name not in frame.column_names:
-            raise ValueError(f"{data} has no column {name!r}; the model was fitted to {joined(known or [])}.")
-    return known or frame.column_names
-
-
-def column_of(data: str, frame: Any, option: str, column: str) -> tuple[str, list[Any]]:
-    """Name and values of the one column of a table that an option asks for, by name or number."""
-    names = frame.column_names
-    wanted = parse_column(option, column)
-    name = str(wanted) if str(wanted) in names else names[column_positions(data, [wanted], names, len(names))[0]]
-    return name, frame.column(name).to_pylist()
-
-
-def _read_columns_by_number(data: str, header: bool | None, numbers: np.ndarray) -> Table:
-    """The columns that a model was fitted to; if the file does not have them, all columns."""
-    texts = [str(number) for number in numbers]
-    try:
-        return read_input(data, texts, header)
-    except NoSuchColumnError:
-        if data == "-":
-            raise
-        warnings.warn(
-            f"{data} does not have the columns {joined(texts)} that the model was fitted to; all its columns are used.",
-            stacklevel=3,
-        )
-        return read_input(data, None, header)
-
-
-def remember_columns(estimator: Any, scaler: Any, names: list[str] | None, numbers: list[int] | None) -> None:
-    """Store the columns of the fit in the model: their names if they have any, otherwise the chosen numbers."""
+    if left_out:
+        estimator.left_out_columns_ = dict(left_out)
     if names is not None and len(set(names)) == len(names):
         (estimator if scaler is None else scaler).feature_names_in_ = np.array(names, object)
     elif names is None and numbers is not None:

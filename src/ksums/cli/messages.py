@@ -20,6 +20,11 @@ def plural(count: int, noun: str, plural_noun: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else plural_noun or noun + 's'}"
 
 
+def are(count: int) -> str:
+    """``is`` or ``are``, as the number requires."""
+    return "is" if count == 1 else "are"
+
+
 class CollectedWarnings:
     """The warnings of a part of a command."""
 
@@ -37,7 +42,10 @@ class CollectedWarnings:
 
 @contextmanager
 def collect_warnings(silent: bool) -> Iterator[CollectedWarnings]:
-    """Collect warnings instead of showing them; if ``silent``, the line that kernels are compiled is hidden, too."""
+    """Collect warnings instead of showing them; if ``silent``, the line that kernels are compiled is hidden, too.
+
+    Before an error they are shown, because they may explain it.
+    """
     collected, logger = CollectedWarnings(), logging.getLogger("ksums")
     level = logger.level
     logger.setLevel(logging.ERROR if silent else level)
@@ -48,7 +56,16 @@ def collect_warnings(silent: bool) -> Iterator[CollectedWarnings]:
                 "ignore", "X does not have valid feature names"
             )  # commands compare names themselves
             yield collected
+    except (ValueError, OSError):
+        if not silent:
+            collected.messages = _each_once(raised)
+            collected.show()
+        raise
     finally:
         logger.setLevel(level)
-        collected.messages = list(dict.fromkeys(str(warning.message) for warning in raised))
+        collected.messages = _each_once(raised)
         collected.interrupted = any(issubclass(warning.category, FitInterrupted) for warning in raised)
+
+
+def _each_once(raised: list[warnings.WarningMessage]) -> list[str]:
+    return list(dict.fromkeys(str(warning.message) for warning in raised))

@@ -18,7 +18,9 @@ KnownColumns = Annotated[
 ]
 Header = Annotated[
     bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line of a CSV file has names; by default detected."),
+    typer.Option(
+        "--header/--no-header", help="Whether the first line of a text or Excel file has names; by default detected."
+    ),
 ]
 Numeric = Annotated[list[str] | None, typer.Option(help="Columns to take as numbers, whatever they look like.")]
 Categorical = Annotated[list[str] | None, typer.Option(help="Columns to take as categories, such as codes.")]

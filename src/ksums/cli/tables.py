@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ksums.cli.inputs import column_of, parse_column, parse_columns, read_weighted, scale_columns
-from ksums.cli.messages import collect_warnings, plural
-from ksums.compute.arrays import Matrix
-from ksums.io import Table, read_frame
+from ksums.cli.inputs import parse_column, parse_columns
+from ksums.cli.messages import are, plural
+from ksums.io import Frame, Table, read_frame
 from ksums.io.frames import FRAME_SUFFIXES
 from ksums.io.parquet import numbers_of
 from ksums.io.table import as_float32_if_exact, column_positions, joined
-from ksums.tables.columns import CATEGORY, DATE, LEFT_OUT, NUMBER, Columns, Role, identifies, roles_of
+from ksums.tables.columns import CATEGORY, DATE, LEFT_OUT, NUMBER, Columns, Role, roles_of
 
 MISSING = ("ignore", "drop", "error")
 
@@ -23,18 +21,21 @@ MISSING = ("ignore", "drop", "error")
 class TableOptions(NamedTuple):
     """What the user says about columns and gaps."""
 
-    numeric: list[str] | None = None
-    categorical: list[str] | None = None
-    ignore: list[str] | None = None
+    numeric: list[int | str]
+    categorical: list[int | str]
+    ignore: list[int | str]
     missing: str = "ignore"
-    id_column: str | None = None
+    id_column: int | str | None = None
+
+    @property
+    def of_columns(self) -> dict[str, list[int | str]]:
+        """The options that list columns."""
+        return {"--numeric": self.numeric, "--categorical": self.categorical, "--ignore": self.ignore}
 
     @property
     def given(self) -> list[str]:
         """The options that only a table with columns of any type can meet."""
-        names = {"--numeric": self.numeric, "--categorical": self.categorical, "--ignore": self.ignore}
-        found = [option for option, value in names.items() if value]
-        return found + (["--missing"] if self.missing != "ignore" else [])
+        return [option for option, columns in self.of_columns.items() if columns]
 
 
 class TableInput(NamedTuple):
@@ -70,18 +71,18 @@ class TableInput(NamedTuple):
         """Names of the columns that are taken for this."""
         return [role.name for role in self.roles if role.kind in kinds]
 
-    def in_words(self, of_gaps: str = "they are ignored (--missing drop or error for other ways)") -> list[str]:
-        """What the columns are taken for, what is left out, and what is done with missing cells."""
+    def in_words(self, of_gaps: str, of_dropped: str) -> list[str]:
+        """What the columns are taken for, what is left out, and what is done with missing cells and with their rows."""
         plurals = {"numbers": NUMBER, "categories": CATEGORY, "dates": DATE}
         parts = [f"{words}: {joined(found)}" for words, kind in plurals.items() if (found := self.of_kind(kind))]
         lines = ["; ".join(parts)]
-        if reasons := [f"{role.name} ({role.reason})" for role in self.roles if role.kind == LEFT_OUT]:
+        if reasons := [f"{name} ({reason})" for name, reason in self.left_out.items()]:
             lines.append(f"left out: {', '.join(reasons)}")
         if gaps := self.gaps:
             cells = joined([f"{name} {count:,}" for name, count in gaps.items()])
             lines.append(f"missing cells: {cells}; {of_gaps}")
-        if len(self.kept) < self.rows:
-            lines.append(f"{plural(self.rows - len(self.kept), 'row')} with missing cells dropped; their label is -1")
+        if dropped := self.rows - len(self.kept):
+            lines.append(dropped_in_words(dropped, of_dropped))
         return lines
 
     def numbers(self) -> Table:
@@ -98,7 +99,17 @@ class TableInput(NamedTuple):
     @property
     def left_out(self) -> dict[str, str]:
         """The columns that are left out, and why."""
-        return {role.name: f"{LEFT_OUT}: {role.reason}" for role in self.roles if role.kind == LEFT_OUT}
+        return {role.name: role.reason for role in self.roles if role.kind == LEFT_OUT}
+
+
+def dropped_in_words(count: int, more: str = "") -> str:
+    """What is said of rows with missing cells that are not used."""
+    return f"{plural(count, 'row')} with missing cells {are(count)} dropped{more}"
+
+
+def label_of_dropped(count: int) -> str:
+    """The end of the sentence where rows get labels."""
+    return f"; {'its' if count == 1 else 'their'} label is -1"
 
 
 def options_of(
@@ -110,21 +121,26 @@ def options_of(
     id_column: str | None,
 ) -> TableOptions:
     """The options of a command, checked."""
+
+    def listed(option: str, columns: list[str] | None) -> list[int | str]:
+        return [] if columns is None else parse_columns(columns, option)
+
+    return TableOptions(
+        listed("--numeric", numeric),
+        listed("--categorical", categorical),
+        listed("--ignore", ignore),
+        missing_option(missing, drop_missing),
+        None if id_column is None else parse_column("--id", id_column),
+    )
+
+
+def missing_option(missing: str, drop_missing: bool) -> str:
+    """What is done with missing cells, checked."""
     if missing not in MISSING:
         raise ValueError(f"--missing must be one of {', '.join(MISSING)}; got {missing!r}.")
     if drop_missing and missing == "error":
         raise ValueError("--drop-missing and --missing error exclude each other; leave one of them out.")
-
-    def names(option: str, columns: list[str] | None) -> list[str] | None:
-        return None if columns is None else [str(name) for name in parse_columns(columns, option)]
-
-    return TableOptions(
-        names("--numeric", numeric),
-        names("--categorical", categorical),
-        names("--ignore", ignore),
-        "drop" if drop_missing else missing,
-        id_column,
-    )
+    return "drop" if drop_missing else missing
 
 
 def is_table_file(data: str) -> bool:
@@ -136,75 +152,135 @@ def read_table_input(
     data: str, columns: list[str] | None, header: bool | None, weights: str | None, asked: TableOptions
 ) -> TableInput:
     """The columns of a file, and what each is taken for."""
-    path = None if data == "-" else data
     chosen = None if columns is None else parse_columns(columns)
-    names = [] if asked.id_column is None else [parse_column("--id", asked.id_column)]
-    frame, named = read_frame(path, header=header, texts=names)
-    ids = {} if asked.id_column is None else dict([column_of(data, frame, "--id", asked.id_column)])
-    weight_name = None if weights is None else column_of(data, frame, "--weights", weights)[0]
-    sample_weight = None if weight_name is None else _weights(data, frame, weight_name)
-    rest = frame
+    id_columns = [] if asked.id_column is None else [asked.id_column]
+    weight_columns = [] if weights is None else [parse_column("--weights", weights)]
+    frame = read_frame(
+        None if data == "-" else data,
+        header=header,
+        texts=_each_once(*id_columns, *asked.ignore),
+        words=asked.categorical,
+        numeric=_each_once(*asked.numeric, *weight_columns),
+        kept=_each_once(*(chosen or []), *weight_columns),
+    )
+    given = {option: [frame.name_of(column) for column in own] for option, own in asked.of_columns.items()}
+    _check_one_role(given)
+    ids = {name: id_values(frame.table.column(name)) for name in map(frame.name_of, id_columns)}
+    weight_names = [frame.name_of(column) for column in weight_columns]
+    sample_weight = _weights(frame, weight_names[0]) if weight_names else None
+    names = frame.table.column_names
     if chosen is not None:
-        known = frame.column_names if named else None
-        rest = frame.select(column_positions(data, chosen, known, frame.num_columns))
-    beside = {*ids, *([] if weight_name is None else [weight_name])}
-    rest = _with_numbers(data, rest.select([name for name in rest.column_names if name not in beside]), asked)
-    if not rest.num_columns:
+        positions = column_positions(
+            frame.places.file, chosen, frame.file_columns if frame.named else None, len(frame.file_columns)
+        )
+        names = [frame.file_columns[at] for at in positions]
+    table = frame.table.select([name for name in names if name not in (*ids, *weight_names)])
+    if not table.num_columns:
         raise ValueError(f"{data}: no column is left to cluster by.")
-    roles = _roles(data, rest, asked, everything=chosen is not None, named=named)
+    rest, reasons = with_vectors(frame, table, given["--ignore"])
+    roles = _roles(frame, rest, reasons, given, everything=chosen is not None)
     used = [role.name for role in roles if role.kind != LEFT_OUT]
     if not used:
-        reasons = "; ".join(f"{role.name}: {role.reason}" for role in roles[:5])
-        raise ValueError(f"{data}: no column can be used ({reasons}). List columns in --numeric or --categorical.")
-    kept = np.arange(rest.num_rows)
-    if asked.missing != "ignore":
-        gaps = np.zeros(rest.num_rows, bool)
-        for name in used:
-            missing = rest.column(name).is_null(nan_is_null=True).to_numpy()
-            if asked.missing == "error" and missing.any():
-                raise ValueError(
-                    f"{data}: column {name!r} has {plural(int(missing.sum()), 'missing cell')}, first in row "
-                    f"{int(missing.argmax())} (counted from 0); fill them in, or use --missing ignore or drop."
-                )
-            gaps |= missing
-        kept = np.flatnonzero(~gaps)
+        first = "; ".join(f"{role.name}: {role.reason}" for role in roles[:5])
+        raise ValueError(f"{data}: no column can be used ({first}). List columns in --numeric or --categorical.")
+    check_finite(frame, rest, [role.name for role in roles if role.kind == NUMBER])
+    kept = rows_without_gaps(frame, rest, used, asked.missing)
+    if len(kept) < rest.num_rows:
         rest = rest.take(kept)
         sample_weight = None if sample_weight is None else sample_weight[kept]
-        if not len(kept):
+    return TableInput(rest, frame.named, roles, sample_weight, ids, kept, frame.table.num_rows)
+
+
+def id_values(column: Any) -> list[Any]:
+    """Names of rows; whole numbers without a decimal point, and None if there is no name."""
+    values = column.to_pylist()
+    return [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
+
+
+def as_names(ids: list[Any]) -> list[str]:
+    """The same as words."""
+    return ["" if name is None else str(name) for name in ids]
+
+
+def rows_without_gaps(frame: Frame, table: Any, used: list[str], missing: str) -> np.ndarray:
+    """The rows that are used; ``missing`` is what is done with missing cells in the columns that are used."""
+    gaps = np.zeros(table.num_rows, bool)
+    for name in used if missing != "ignore" else []:
+        own = table.column(name).is_null(nan_is_null=True).to_numpy()
+        if missing == "error" and own.any():
+            others = int(own.sum()) - 1
+            more = f", like {plural(others, 'other cell')} of the column" if others else ""
             raise ValueError(
-                f"{data}: --missing drop leaves no row, since all have missing cells; use --missing ignore."
+                f"{frame.places.cell(int(own.argmax()), name)} is missing{more}; fill it in, or use --missing ignore "
+                "or --missing drop."
             )
-    return TableInput(rest, named, roles, sample_weight, ids, kept, frame.num_rows)
+        gaps |= own
+    kept = np.flatnonzero(~gaps)
+    if not len(kept) and table.num_rows:
+        raise ValueError(
+            f"{frame.places.file}: --missing drop leaves no row, since all have missing cells; use --missing ignore."
+        )
+    return kept
 
 
-def _with_numbers(data: str, frame: Any, asked: TableOptions) -> Any:
-    """Columns of lists of numbers as one column for each, and words in columns of numbers as gaps."""
+def check_finite(frame: Frame, table: Any, names: list[str]) -> None:
+    """Refuse infinite numbers."""
+    columns = Columns(table)
+    for name in names:
+        infinite = np.isinf(columns.numbers(name))
+        if infinite.any():
+            row = int(infinite.argmax())
+            raise ValueError(
+                f"{frame.places.cell(row, name)} is infinite; correct it, or leave it empty, which means missing."
+            )
+
+
+def with_vectors(frame: Frame, table: Any, ignore: list[str]) -> tuple[Any, dict[str, str]]:
+    """Columns of lists of numbers as one column for each number; and why the other columns should not be used."""
     import pyarrow
 
-    columns = Columns(frame)
     found: dict[str, Any] = {}
-    for name in frame.column_names:
-        if columns.dtype_of(name) == "lists" and name not in (asked.ignore or []):
-            table = numbers_of(Path(data), frame.select([name]))
-            found |= {own: pyarrow.array(table.X[:, at]) for at, own in enumerate(table.columns or [])}
-        elif name in (asked.numeric or []) and columns.dtype_of(name) == "words":
-            found[name] = pyarrow.array(columns.numbers(name), from_pandas=True)
-        else:
-            found[name] = frame.column(name)
-    return pyarrow.table(found)
+    reasons = {name: reason for name, reason in frame.reasons.items() if name in table.column_names}
+    for name in table.column_names:
+        found[name] = table.column(name)
+        if reasons.get(name) != "its cells are lists" or name in ignore:
+            continue
+        try:
+            vectors = numbers_of(Path(frame.places.file), table.select([name]))
+        except ValueError:
+            continue  # lists of words, or of different lengths
+        del found[name], reasons[name]
+        found |= {own: pyarrow.array(vectors.X[:, at]) for at, own in enumerate(vectors.columns or [])}
+    return pyarrow.table(found), reasons
 
 
-def _roles(data: str, frame: Any, asked: TableOptions, *, everything: bool, named: bool) -> list[Role]:
-    """What each column is taken for; columns that the user chose are never left out."""
-    columns = Columns(frame)
-    given = {"--numeric": asked.numeric or [], "--categorical": asked.categorical or [], "--ignore": asked.ignore or []}
+def _each_once(*columns: int | str) -> list[int | str]:
+    return list(dict.fromkeys(columns))
+
+
+def _check_one_role(given: dict[str, list[str]]) -> None:
+    """Refuse columns that two options list."""
     for option, names in given.items():
-        column_positions(f"{option}: {data}", names, columns.names, len(columns.names))
         for other, others in given.items():
             if option < other and (both := sorted(set(names) & set(others))):
                 raise ValueError(f"column {both[0]!r} is in both {option} and {other}; keep one of them.")
-    found = roles_of(columns, *given.values())
-    return [_kept(columns, role, everything, named) if role.name not in given["--ignore"] else role for role in found]
+
+
+def _roles(
+    frame: Frame, table: Any, reasons: dict[str, str], given: dict[str, list[str]], *, everything: bool
+) -> list[Role]:
+    """What each column is taken for; ``everything``: the user chose the columns, so that none may be left out."""
+    columns = Columns(table)
+    told = {name for names in given.values() for name in names}
+    found = []
+    for role in roles_of(columns, *([name for name in names if name in columns.names] for names in given.values())):
+        reason = reasons.get(role.name, "") if role.name not in told else ""
+        is_empty = table.column(role.name).null_count == table.num_rows
+        if everything and role.name not in given["--ignore"] and (reason or is_empty):
+            place = f"{frame.places.file}: column {frame.places.label(role.name)}"
+            raise ValueError(f"{place} cannot be used: {reason or 'it has no value'}.")
+        found.append(Role(role.name, LEFT_OUT, reason) if reason else role)
+    return [role if role.name in told else _kept(columns, role, everything, frame.named) for role in found]
 
 
 def _kept(columns: Columns, role: Role, everything: bool, named: bool) -> Role:
@@ -215,14 +291,14 @@ def _kept(columns: Columns, role: Role, everything: bool, named: bool) -> Role:
     return Role(role.name, kinds.get(columns.dtype_of(role.name), CATEGORY))
 
 
-def _weights(data: str, frame: Any, name: str) -> np.ndarray:
-    columns = Columns(frame)
-    if columns.dtype_of(name) != "number":
-        raise ValueError(f"--weights: column {name!r} of {data} does not hold numbers.")
-    found = columns.numbers(name)
-    if np.isnan(found).any():
-        row = int(np.isnan(found).argmax())
-        raise ValueError(f"--weights: column {name!r} of {data} has no value in row {row} (counted from 0).")
+def _weights(frame: Frame, name: str) -> np.ndarray:
+    """Weights of the rows, all of them numbers of at least 0."""
+    found = Columns(frame.table.select([name])).numbers(name)
+    bad = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+    if len(bad):
+        value = found[bad[0]]
+        got = "it is missing" if np.isnan(value) else f"got {value:g}"
+        raise ValueError(f"--weights: {frame.places.cell(int(bad[0]), name)} must be a number ≥ 0; {got}.")
     return found
 
 
@@ -240,87 +316,7 @@ def table_estimator(estimator: Any, table: TableInput) -> Any:
 
 def refuse_table_options(asked: TableOptions, data: str, only_numbers: list[str]) -> None:
     """Refuse options for columns where a file has none, or next to options that require rows of numbers."""
-    if only_numbers:
+    if asked.given and only_numbers:
         raise ValueError(f"{asked.given[0]} is not offered with {only_numbers[0]}, which requires rows of numbers.")
-    raise ValueError(f"{asked.given[0]} is for tables ({', '.join(FRAME_SUFFIXES)}); got {data}.")
-
-
-def without_identifiers(table: Table) -> Table:
-    """Rows of numbers without columns that name the rows, which a note lists."""
-    if table.columns is None or not isinstance(table.X, np.ndarray):
-        return table
-    out = [at for at, name in enumerate(table.columns) if identifies(name, table.X[:, at], len(table.X))]
-    if not out or len(out) == len(table.columns):
-        return table
-    kept = [at for at in range(len(table.columns)) if at not in out]
-    warnings.warn(
-        f"left out: {joined([table.columns[at] for at in out])} (it looks like an identifier; list it in --numeric to "
-        "use it).",
-        stacklevel=2,
-    )
-    return table._replace(X=np.ascontiguousarray(table.X[:, kept]), columns=[table.columns[at] for at in kept])
-
-
-class NumericRows(NamedTuple):
-    """Rows for commands that fit many models."""
-
-    X: Matrix
-    weights: np.ndarray | None
-
-
-def read_numeric_rows(
-    data: str,
-    columns: list[str] | None,
-    header: bool | None,
-    scale: bool,
-    weights: str | None,
-    asked: TableOptions,
-    *,
-    show_warnings: bool,
-) -> NumericRows:
-    """Rows of numbers of a file, with scaled columns if ``scale``; other tables are encoded, which a note says."""
-    with collect_warnings(silent=not show_warnings) as warned:
-        rows = _numeric_rows(data, columns, header, scale, weights, asked)
-    if show_warnings:
-        warned.show()
-    return rows
-
-
-def _numeric_rows(
-    data: str, columns: list[str] | None, header: bool | None, scale: bool, weights: str | None, asked: TableOptions
-) -> NumericRows:
-    if not is_table_file(data):
-        if asked.given:
-            refuse_table_options(asked, data, [])
-        rows = read_weighted(data, columns, header, weights)
-        return NumericRows(scale_columns(rows.table.X, scale)[0], rows.weights)
-    if data != "-" and not asked.given:
-        try:
-            rows = read_weighted(data, columns, header, weights)
-            table = rows.table if columns is not None else without_identifiers(rows.table)
-            if not isinstance(table.X, np.ndarray) or not np.isnan(table.X).any():
-                return NumericRows(scale_columns(table.X, scale)[0], rows.weights)
-        except ValueError:
-            pass  # words or gaps, or something that the other reader explains
-    found = read_table_input(data, columns, header, weights, asked)
-    for line in found.in_words("they are filled in"):
-        warnings.warn(line, stacklevel=2)
-    if found.is_plain:
-        return NumericRows(scale_columns(found.numbers().X, scale)[0], found.weights)
-    return NumericRows(encoded_rows(found), found.weights)
-
-
-def encoded_rows(table: TableInput) -> np.ndarray:
-    """(n, d) Rows of numbers only, for methods that know nothing else: scaled numbers, and zeros and ones for words.
-
-    Gaps are filled in: with the mean of the column, or with the shares of its categories.
-    """
-    from ksums.tables.encoding import filled_rows, learn_encoding
-
-    encoding, cells = learn_encoding(Columns(table.frame), table.roles, "std", {}, table.weights)
-    warnings.warn(
-        "the table is used as rows of numbers: numbers scaled to standard deviation 1, a column of zeros and ones for "
-        "each category, gaps filled in with means.",
-        stacklevel=2,
-    )
-    return filled_rows(encoding, cells)
+    if asked.given:
+        raise ValueError(f"{asked.given[0]} is for tables ({', '.join(FRAME_SUFFIXES)}); got {data}.")

@@ -27,7 +27,7 @@ class Cells:
     """The rows of a file, whose cells are text.
 
     Rows of empty cells at the end of the file are left out, because spreadsheets may write many of them. Anywhere else
-    they are refused.
+    they are rows without a value.
     """
 
     def __init__(self, file: TextFile, layout: Layout) -> None:
@@ -36,42 +36,48 @@ class Cells:
     def batches(self) -> Iterator[tuple[int, list[Any]]]:
         """The number of the first row of each batch, and one Arrow array of text for each column."""
         block = min(max(_BLOCK, self.layout.width * _BLOCK_PER_COLUMN), _MAX_BLOCK // 16)
-        done, blank, last_cell = 0, None, ""
+        done, last_cell = 0, ""
+        held: list[tuple[int, list[Any]]] = []  # empty rows that may be the end of the file
+        lines_of_spaces = False
         while True:
             try:
-                for start, columns in self._parsed(block, done):
-                    count = len(columns[0])
-                    done, end = start + count, count
-                    empty = _empty_rows(columns)
-                    if blank is not None and not empty.all():
-                        raise self._blank_row(blank)
-                    if blank is None and empty.any():
-                        end = int(np.argmax(empty))
-                        blank = start + end
-                        if not empty[end:].all():
-                            raise self._blank_row(blank)
+                for start, columns in self._parsed(block, done, lines_of_spaces):
+                    done = start + len(columns[0])
+                    filled = np.flatnonzero(~_empty_rows(columns))
+                    end = int(filled[-1]) + 1 if len(filled) else 0
                     if end:
                         last_cell = columns[-1][end - 1].as_py()
+                        yield from held
+                        held = []
                         yield start, [column[:end] for column in columns]
-                if blank is None and "\n" in last_cell:
+                    if end < len(columns[0]):
+                        held.append((start + end, [column[end:] for column in columns]))
+                if not held and "\n" in last_cell:
                     self._refuse_open_quote(done - 1)
                 return
             except pa.ArrowInvalid as error:
-                if "straddl" not in str(error) or block >= _MAX_BLOCK:
-                    raise self._explained(error) from error
-                block = min(16 * block, _MAX_BLOCK)
+                if "straddl" in str(error) and block < _MAX_BLOCK:
+                    block = min(16 * block, _MAX_BLOCK)
+                elif (ragged := self._ragged_line()) or lines_of_spaces:
+                    raise ValueError(ragged or self._unreadable(error)) from error
+                else:
+                    lines_of_spaces = True
 
     def row(self, number: int) -> tuple[int, list[str]]:
         """The line of a row, and its cells."""
         line, cells = next(islice(rows_as_text(self.file, self.layout), number, None))
         return line, [cell.strip() for cell in cells]
 
-    def _parsed(self, block: int, done: int) -> Iterator[tuple[int, list[Any]]]:
-        """Batches of a file that is read in blocks of this size, without the rows that are done."""
+    def _parsed(self, block: int, done: int, lines_of_spaces: bool) -> Iterator[tuple[int, list[Any]]]:
+        """Batches of a file that is read in blocks of this size, without the rows that are done.
+
+        PyArrow must call Python to leave out lines of spaces. It may do so in a thread of its own, which aborts a
+        program that ends at that moment, so this is only asked for if there are such lines.
+        """
         names = [str(at) for at in range(self.layout.width)]
         with (
             self.file.errors_named(),
-            self.file.opened(self.layout.first_line - 1) as stream,
+            self.file.source(self.layout.first_line - 1) as stream,
             csv.open_csv(
                 stream,
                 csv.ReadOptions(column_names=names, block_size=block),
@@ -79,7 +85,7 @@ class Cells:
                     delimiter=self.layout.separator,
                     newlines_in_values=True,
                     ignore_empty_lines=self.layout.width > 1,  # in a single column they are empty cells
-                    invalid_row_handler=_skip_or_refuse,
+                    invalid_row_handler=_skip_or_refuse if lines_of_spaces else None,
                 ),
                 csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
             ) as reader,
@@ -91,9 +97,6 @@ class Cells:
                 if new.num_rows:
                     yield start - new.num_rows, new.columns
 
-    def _blank_row(self, number: int) -> ValueError:
-        return ValueError(f"{self.file.name}, line {self.row(number)[0]} is empty: fill it in, or delete it.")
-
     def _refuse_open_quote(self, number: int) -> None:
         """Refuse a quote that is never closed, which would hide all lines after it in the last cell."""
         with self.file.opened() as stream:
@@ -104,13 +107,16 @@ class Cells:
             line = self.row(number)[0]
             raise ValueError(f"{self.file.name}, line {line}: a quoted cell is not closed before the end of the file.")
 
-    def _explained(self, error: Exception) -> ValueError:
-        """The error with its line, if a row has too few or too many cells."""
+    def _ragged_line(self) -> str:
+        """What is wrong with the first row that has too few or too many cells; empty if there is none."""
         width, name = self.layout.width, self.file.name
         for line, cells in rows_as_text(self.file, self.layout):
             if len(cells) != width:
-                return ValueError(f"{name}, line {line} has {len(cells)} cells; the lines before it have {width}.")
-        return ValueError(f"{name} is truncated, or not a text file with columns: {str(error).rstrip('.')}.")
+                return f"{name}, line {line} has {len(cells)} cells; the lines before it have {width}."
+        return ""
+
+    def _unreadable(self, error: Exception) -> str:
+        return f"{self.file.name} is truncated, or not a text file with columns: {str(error).rstrip('.')}."
 
 
 def _skip_or_refuse(row: Any) -> str:

@@ -1,4 +1,8 @@
-"""Types of columns: cells of text become numbers, booleans, dates or times, and gaps become nulls."""
+"""Types of columns: cells of text become numbers, booleans, dates or times, and gaps become nulls.
+
+This is the quick way for files as programs write them. Cells that need a decision, such as ``1,203`` and ``3/7/2024``,
+stay text here, and ``ksums.io.interpreting`` reads them when the whole file is known.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from ksums.io.table import MISSING
 _NUMBER = r"^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)$"
 """Cells that are numbers, in any case; NaN counts as a number where gaps are not looked for."""
 
-_TIME, _ZONED_TIME = pa.timestamp("us"), pa.timestamp("us", "UTC")
+TIME, ZONED_TIME = pa.timestamp("us"), pa.timestamp("us", "UTC")
 """Times without and with a time zone; the latter are converted to UTC."""
 
 _TRIED = 64
@@ -21,24 +25,20 @@ _TRIED = 64
 
 _WIDER = {
     (pa.int64(), pa.float64()): pa.float64(),
-    (pa.date32(), _TIME): _TIME,
+    (pa.date32(), TIME): TIME,
 }
 """Types that can be mixed in a column, and the type that holds both. All other mixtures are text."""
 
 
-def as_floats(cells: Any, decimal_comma: bool) -> Any | None:
-    """Cells of text as float64, or None if a cell is not a number."""
-    if decimal_comma:
-        cells = compute.replace_substring(cells, ",", ".")
-    found = _cast(cells, pa.float64())
-    return _cast(compute.utf8_trim_whitespace(cells), pa.float64()) if found is None else found
+def as_floats(cells: Any) -> Any | None:
+    """Cells of text as float64, or None if a cell is not a number with a decimal point."""
+    found = cast_or_none(cells, pa.float64())
+    return cast_or_none(compute.utf8_trim_whitespace(cells), pa.float64()) if found is None else found
 
 
-def are_not_numbers(cells: Any, decimal_comma: bool) -> np.ndarray:
+def are_not_numbers(cells: Any) -> np.ndarray:
     """Which cells ``as_floats`` cannot convert."""
     cells = compute.utf8_trim_whitespace(cells)
-    if decimal_comma:
-        cells = compute.replace_substring(cells, ",", ".")
     return ~compute.match_substring_regex(cells, _NUMBER, ignore_case=True).to_numpy(zero_copy_only=False)
 
 
@@ -49,23 +49,30 @@ def without_gaps(cells: Any) -> Any:
     return compute.if_else(gaps, pa.scalar(None, text.type), text)
 
 
-def typed(cells: Any, decimal_comma: bool = False) -> Any:
+def spelled(text: Any) -> Any:
+    """Text in which true and false are written like the words of booleans, whatever else is in the column."""
+    lower = compute.utf8_lower(text)
+    found = compute.if_else(compute.equal(lower, "true"), "True", text)
+    return compute.if_else(compute.equal(lower, "false"), "False", found)
+
+
+def typed(cells: Any) -> Any:
     """Cells of text as the first type that holds them all: int64, float64, bool, date, time, or else text.
 
     Gaps are null; cells that are all gaps have the type null.
     """
-    numbers = _as_numbers(cells, decimal_comma)
+    numbers = typed_numbers(cells)
     if numbers is not None:
         return numbers
     text = without_gaps(cells)
     if text.null_count == len(text):
         return pa.nulls(len(text))
-    for convert in (lambda: _as_numbers(text, decimal_comma), lambda: _as_booleans(text)):
+    for convert in (lambda: typed_numbers(text), lambda: as_booleans(text)):
         found = convert()
         if found is not None:
             return found
-    for kind in (pa.date32(), _TIME, _ZONED_TIME):
-        found = _cast(text, kind)
+    for kind in (pa.date32(), TIME, ZONED_TIME):
+        found = cast_or_none(text, kind)
         if found is not None:
             return found
     return text
@@ -74,8 +81,7 @@ def typed(cells: Any, decimal_comma: bool = False) -> Any:
 class GrowingColumn:
     """A column whose cells arrive in parts; its type is the narrowest that holds all of them."""
 
-    def __init__(self, decimal_comma: bool, *, is_text: bool = False) -> None:
-        self.decimal_comma = decimal_comma
+    def __init__(self, *, is_text: bool = False) -> None:
         self.type = pa.string() if is_text else pa.null()
         self.parts: list[Any] = []
         self.lost = False
@@ -85,7 +91,7 @@ class GrowingColumn:
         """Add cells of text."""
         if self.lost:
             return
-        part = without_gaps(cells) if self.type == pa.string() else typed(cells, self.decimal_comma)
+        part = without_gaps(cells) if self.type == pa.string() else typed(cells)
         both = _common_type(self.type, part.type)
         if both is None:
             self.lost, self.parts = True, []
@@ -94,9 +100,9 @@ class GrowingColumn:
         self.parts.append(part)
 
     def finished(self) -> Any:
-        """The column; one without any values is text."""
+        """The column; one without any values is text. Whole numbers of more than 15 digits are rounded to floats."""
         kind = pa.string() if self.type == pa.null() else self.type
-        return pa.chunked_array([part.cast(kind) for part in self.parts], kind)
+        return pa.chunked_array([part.cast(kind, safe=False) for part in self.parts], kind)
 
 
 def standardised(column: Any) -> Any:
@@ -105,7 +111,7 @@ def standardised(column: Any) -> Any:
     if pa.types.is_dictionary(kind):
         return standardised(column.cast(kind.value_type))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return without_gaps(column.cast(pa.string()))
+        return spelled(without_gaps(column.cast(pa.string())))
     if pa.types.is_null(kind):
         return column.cast(pa.string())
     if pa.types.is_integer(kind):
@@ -116,12 +122,12 @@ def standardised(column: Any) -> Any:
     return column
 
 
-def _as_numbers(cells: Any, decimal_comma: bool) -> Any | None:
+def typed_numbers(cells: Any) -> Any | None:
     """Cells as int64 if all are written as integers, as float64 if all are numbers, otherwise None."""
-    floats = as_floats(cells, decimal_comma)
+    floats = as_floats(cells)
     if floats is None:
         return None
-    integers = _cast(cells, pa.int64())
+    integers = cast_or_none(cells, pa.int64())
     if integers is not None:
         return integers
     missing = compute.is_nan(floats)
@@ -130,7 +136,7 @@ def _as_numbers(cells: Any, decimal_comma: bool) -> Any | None:
     return compute.if_else(missing, pa.scalar(None, pa.float64()), floats)
 
 
-def _as_booleans(text: Any) -> Any | None:
+def as_booleans(text: Any) -> Any | None:
     """Text as booleans if every cell is true or false; yes and no stay text."""
     lower = compute.utf8_lower(text)
     if not compute.all(compute.is_in(lower, pa.array(["true", "false", None]))).as_py():
@@ -138,7 +144,7 @@ def _as_booleans(text: Any) -> Any | None:
     return compute.equal(lower, "true")
 
 
-def _cast(cells: Any, kind: Any) -> Any | None:
+def cast_or_none(cells: Any, kind: Any) -> Any | None:
     """The cells as this type, or None if one of them is of another type.
 
     PyArrow needs about a third of a microsecond for each cell that it cannot convert, so a few cells are tried first.

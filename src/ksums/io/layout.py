@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice, pairwise
 from typing import NamedTuple
 
+from ksums.io.patterns import number
 from ksums.io.table import MISSING
 from ksums.io.text_streams import TextFile
 
@@ -23,6 +25,10 @@ _FRONT = 1000
 
 _YEARS = range(1900, 2101)
 """Consecutive numbers in this range are read as years, which can be column names."""
+
+
+_NUMBERS = [re.compile(number(decimal), re.ASCII | re.IGNORECASE) for decimal in ".,"]
+"""Numbers with either decimal sign: which of them the file uses is decided later."""
 
 
 class Layout(NamedTuple):
@@ -40,11 +46,6 @@ class Layout(NamedTuple):
     def width(self) -> int:
         """Number of columns."""
         return len(self.first_row)
-
-    @property
-    def decimal_comma(self) -> bool:
-        """Between semicolons a comma can only be a decimal comma."""
-        return self.separator == ";"
 
     def label(self, column: int) -> str:
         """A column as error messages state it."""
@@ -78,13 +79,17 @@ def find_layout(file: TextFile, default: str, header: bool | None) -> Layout:
         at = next(at for at, line in enumerate(lines) if not _is_blank([line]))
         lines[at] = "\n"  # the lines after it keep their numbers
     with long_cells():
-        found = {separator: list(islice(_records(lines, separator), 2)) for separator in candidates}
+        found = {separator: list(islice(_records(lines, separator), 3)) for separator in candidates}
     if not any(found.values()):
         raise ValueError(f"{file.name} is empty.")
-    separator = max(candidates, key=lambda candidate: _merit(candidate, found[candidate], default))
-    first, *following = found[separator]
+    separator = max(candidates, key=lambda candidate: _merit(candidate, found[candidate][:2], default))
+    if header is None:
+        splits = any(len(records[0].cells) > 1 for records in found.values())
+        for records in [found[separator]] if splits else found.values():  # a title may hide what the separator is
+            refuse_title(file.name, [f"line {record.line}" for record in records], [record.cells for record in records])
+    first, *following = found[separator][:2]
     below = following[0] if following else None
-    named, note = are_names(first.cells, below.cells if below else None, separator) if header is None else (header, "")
+    named, note = are_names(first.cells, below.cells if below else None) if header is None else (header, "")
     if note:
         file.notes.append(f"{file.name}: {note}")
     if not named:
@@ -95,7 +100,39 @@ def find_layout(file: TextFile, default: str, header: bool | None) -> Layout:
         raise ValueError(
             f"{file.name}: the header has {len(first.cells)} names, but the next line has {len(below.cells)} cells."
         )
-    return Layout(separator, first.cells, below.cells, below.line)
+    names, note = unique_names(first.cells)
+    if note:
+        file.notes.append(f"{file.name}: {note}")
+    return Layout(separator, names, below.cells, below.line)
+
+
+def refuse_title(file: str, places: list[str], records: list[list[str]]) -> None:
+    """Refuse a first line with a single cell above lines with several: a title, which would be taken for names."""
+    filled = [sum(cell != "" for cell in cells) for cells in records]
+    if len(records) < 3 or filled[0] != 1 or min(filled[1:]) < 2 or len(records[1]) != len(records[2]):
+        return
+    (cell,) = (cell for cell in records[0] if cell)
+    has_index = not records[0][0] and filled[1] == 2  # a column without a name, as pandas writes it, and another
+    if _is_word(cell) and not has_index:
+        raise ValueError(
+            f"{file}, {places[0]} has a single cell, {cell[:60]!r}, above lines with {len(records[1])} cells: if it is "
+            "a title, delete it; otherwise fill the line in, or use header=True or False (--header, --no-header)."
+        )
+
+
+def unique_names(names: list[str]) -> tuple[list[str], str]:
+    """Names of which the second that is called a is called "a (2)", and a note that says so."""
+    found: list[str] = []
+    renamed = []
+    for name in names:
+        times, own = 1, name
+        while name and (own in found or (times > 1 and own in names)):
+            times += 1
+            own = f"{name} ({times})"
+        renamed += [own] if own != name else []
+        found.append(own)
+    note = f"several columns have the same name; they are called {', '.join(renamed)}." if renamed else ""
+    return found, note
 
 
 def rows_as_text(file: TextFile, layout: Layout) -> Iterator[tuple[int, list[str]]]:
@@ -120,16 +157,12 @@ def long_cells() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def is_number(cell: str, separator: str) -> bool:
-    """Whether a cell is a number; between semicolons it may have a decimal comma."""
-    try:
-        float(cell.replace(",", ".") if separator == ";" else cell)
-    except ValueError:
-        return False
-    return "_" not in cell and cell.isascii()
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number with any decimal sign."""
+    return any(pattern.match(cell) for pattern in _NUMBERS)
 
 
-def are_names(first: list[str], second: list[str] | None, separator: str) -> tuple[bool, str]:
+def are_names(first: list[str], second: list[str] | None) -> tuple[bool, str]:
     """Whether the first line is a header, and a note if that is doubtful.
 
     A header has words above numbers; a word above a word decides nothing. The index that pandas writes has no name, and
@@ -140,10 +173,10 @@ def are_names(first: list[str], second: list[str] | None, separator: str) -> tup
             f"the first line, {', '.join(first)}, is read as column names; if it is a row, use header=False "
             "(--no-header)."
         )
-    words = [_is_word(cell, separator) for cell in first]
+    words = [_is_word(cell) for cell in first]
     if second is None or len(second) != len(first):
         return any(words), ""
-    above_other = any(word and not _is_word(below, separator) for word, below in zip(words, second, strict=True))
+    above_other = any(word and not _is_word(below) for word, below in zip(words, second, strict=True))
     above_index = all(words[1:]) and first[0] == "" and second[0] in ("0", "1")
     return all(words) or above_other or above_index, ""
 
@@ -177,7 +210,7 @@ def _is_blank(cells: list[str]) -> bool:
 def _merit(separator: str, records: list[_Record], default: str) -> tuple[bool, bool, float, bool]:
     """The best separator gives both records the same number of cells and the most numbers; the default breaks ties."""
     cells, below = records[0].cells, records[-1].cells
-    numbers = [is_number(cell, separator) for cell in below]
+    numbers = [is_number(cell) for cell in below]
     return len(cells) > 1, len(cells) == len(below), sum(numbers) / len(numbers), separator == default
 
 
@@ -191,5 +224,5 @@ def _are_positions(cells: list[str], below: list[str]) -> bool:
     return counts_up and not all(cell.isdigit() for cell in below)
 
 
-def _is_word(cell: str, separator: str) -> bool:
-    return cell.lower() not in MISSING and not is_number(cell, separator)
+def _is_word(cell: str) -> bool:
+    return cell.lower() not in MISSING and not is_number(cell)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ksums.io.table import Table, column_positions, text_of, without_texts
+from ksums.io.table import NotNumericError, Table, column_positions, text_of, without_texts
 
 
 def read_parquet(
@@ -83,7 +83,7 @@ def numbers_of(path: Path, table: Any) -> Table:
     schema = table.schema
     words = [f"{name} ({schema.field(name).type})" for name in schema.names if not _is_numeric(schema, name)]
     if words:
-        raise ValueError(
+        raise NotNumericError(
             f"{path}: columns must be numeric; {', '.join(words)} is not. Choose the numeric columns by name."
         )
     parts, found = [], []

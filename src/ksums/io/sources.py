@@ -189,7 +189,7 @@ class WholePart(Part):
 
     def __init__(self, path: Path, columns: Sequence[int | str] | None, if_named: Sequence[str] | None) -> None:
         self.path, self.name, self.chosen, self.if_named = path, str(path), columns, if_named
-        X, self.columns, _ = read_table(path, columns, if_named=if_named)
+        X, self.columns, *_ = read_table(path, columns, if_named=if_named)
         if not isinstance(X, np.ndarray):
             raise ValueError(f"{path} holds sparse rows; files that are read in parts must hold dense rows.")
         self.rows, self.d, self.dtype, self._key = X.shape[0], X.shape[1], as_read(X.dtype), uuid4().hex

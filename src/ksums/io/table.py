@@ -10,7 +10,7 @@ import numpy as np
 
 from ksums.compute.arrays import Matrix
 
-MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "-")
+MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "none", "?", "-")
 """Cells that mean a missing value, in lower case: they are neither numbers, nor column names, nor texts."""
 
 _Column = TypeVar("_Column", int, str)
@@ -19,6 +19,10 @@ _Column = TypeVar("_Column", int, str)
 
 class NoSuchColumnError(ValueError):
     """A requested column is not in the file."""
+
+
+class NotNumericError(ValueError):
+    """A cell or a column that must hold numbers holds something else, or nothing."""
 
 
 class Table(NamedTuple):
@@ -30,6 +34,8 @@ class Table(NamedTuple):
     """Names of the d columns, if the file has any."""
     rows: list[str] | None = None
     """Names of the n rows, if the file has any."""
+    numbers: list[int] | None = None
+    """Numbers of the columns in the file, if one that only counts the rows was left out."""
 
 
 def column_positions(file: str, columns: Sequence[int | str], names: Sequence[str] | None, count: int) -> list[int]:

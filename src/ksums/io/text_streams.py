@@ -30,6 +30,7 @@ class TextFile:
         self.notes: list[str] = []
         """What the user should know about how the file was read; the public functions turn these into warnings."""
         self._stdin = _kept_stdin() if path is None else None
+        self._recoded: IO[bytes] | None = None
         self._plain = True
         """Whether the bytes can be handed on as they are."""
         self._mark = 0
@@ -43,8 +44,12 @@ class TextFile:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._stdin is not None:
-            self._stdin.close()
+        pass  # messages may still ask for a line; the copies disappear with the object
+
+    def __del__(self) -> None:
+        for copy in (self.__dict__.get("_stdin"), self.__dict__.get("_recoded")):
+            if copy is not None:
+                copy.close()
 
     @contextmanager
     def errors_named(self) -> Iterator[None]:
@@ -68,14 +73,49 @@ class TextFile:
             yield stream
 
     @contextmanager
+    def source(self, skipped_lines: int) -> Iterator[Any]:
+        """The same as a file of PyArrow, which does not need Python to read it.
+
+        PyArrow reads ahead in a thread of its own. If that thread ran Python code when the program ends after an error,
+        the process would be aborted. Text of another encoding is therefore copied to a temporary file first.
+        """
+        import pyarrow
+
+        with self.opened() as stream:
+            offset = sum(len(stream.readline()) for _ in range(skipped_lines))
+        if self._plain:
+            offset += self._mark
+            name = self.path if self._stdin is None else self._stdin.name
+        else:
+            name = self._copy().name
+        with pyarrow.OSFile(str(name)) as file:
+            if self._plain and self._is_gzipped:
+                with pyarrow.CompressedInputStream(file, "gzip") as unpacked:
+                    unpacked.read(offset)
+                    yield unpacked
+            else:
+                file.seek(offset)
+                yield file
+
+    def _copy(self) -> IO[bytes]:
+        """The file as UTF-8 in a temporary file."""
+        if self._recoded is None:
+            with self.opened() as stream:
+                self._recoded = _kept(stream)
+        return self._recoded
+
+    @property
+    def _is_gzipped(self) -> bool:
+        return self.path is not None and self.path.suffix.lower() == ".gz"
+
+    @contextmanager
     def _opened(self) -> Iterator[IO[bytes]]:
         if self._stdin is not None:
             self._stdin.seek(0)
             yield io.BufferedReader(_Unclosed(self._stdin), _CHUNK)
         else:
             assert self.path is not None
-            gzipped = self.path.suffix.lower() == ".gz"
-            with gzip.open(self.path) if gzipped else self.path.open("rb") as file:
+            with gzip.open(self.path) if self._is_gzipped else self.path.open("rb") as file:
                 yield file  # type: ignore[misc]
 
     def _find_encoding(self) -> str:
@@ -136,11 +176,13 @@ class _Unclosed(io.RawIOBase):
 
 def _kept_stdin() -> IO[bytes]:
     """Standard input in a temporary file, because it is read more than once."""
-    kept = tempfile.TemporaryFile()  # noqa: SIM115 - it disappears with the object that holds it
     binary = getattr(sys.stdin, "buffer", None)
-    if binary is not None:
-        shutil.copyfileobj(binary, kept, _CHUNK)
-    else:
-        while text := sys.stdin.read(_CHUNK):
-            kept.write(text.encode())
+    return _kept(binary if binary is not None else io.BufferedReader(_Recoded(sys.stdin), _CHUNK))
+
+
+def _kept(stream: IO[bytes]) -> IO[bytes]:
+    """What is left of a stream in a temporary file, which disappears when it is closed."""
+    kept = tempfile.NamedTemporaryFile(prefix="ksums-")  # noqa: SIM115 - the object that holds it closes it
+    shutil.copyfileobj(stream, kept, _CHUNK)
+    kept.flush()
     return kept

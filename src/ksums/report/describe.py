@@ -113,7 +113,7 @@ class Description:
     columns: dict[str, str] = field(default_factory=dict)
     """Tables: what each column that is used was taken for: ``"number"``, ``"category"`` or ``"date"``."""
     left_out_columns: dict[str, str] = field(default_factory=dict)
-    """Tables: the columns that are left out, and why."""
+    """The columns of the file that are left out, and why."""
 
 
 class Measured(NamedTuple):
@@ -208,6 +208,7 @@ def describe(model: Any, X: Matrix, features: Sequence[str] | None = None, rando
         constraints=constraint_facts(model, X, labels),
         missing_cells=rows.missing_cells,
         empty_rows=int(n - counted.sum()),
+        left_out_columns=dict(getattr(model, "left_out_columns_", {})),
     )
 
 

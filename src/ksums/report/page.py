@@ -201,7 +201,7 @@ def _facts(model: Any, found: Description) -> str:
     if found.constraints is not None:
         words = _constraints_in_words(found.constraints, parameters.get("objective") == "pairwise")
         entries.append(f'<div class="full">{_entry("constraints", words)}</div>')
-    if found.columns:
+    if found.columns or found.left_out_columns:
         entries.append(f'<div class="full">{_entry("columns", columns_in_words(found))}</div>')
     return "".join(entries)
 

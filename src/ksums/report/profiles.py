@@ -69,13 +69,14 @@ def profiles_section(found: Description) -> str:
 
 
 def columns_in_words(found: Description) -> str:
-    """What the columns were taken for."""
+    """What the columns were taken for; of rows of numbers, those that were left out."""
     parts = []
     for kind, plural in _KINDS.items():
         if names := [name for name, own in found.columns.items() if own == kind]:
             parts.append(f"{len(names):,} {kind if len(names) == 1 else plural}: {_listed(names)}")
     if found.left_out_columns:
-        parts.append(f"left out: {_listed(found.left_out_columns)}")
+        reasons = found.left_out_columns if found.profiles is None else None  # elsewhere the profiles give them
+        parts.append(f"left out: {_listed(found.left_out_columns, reasons)}")
     return "; ".join(parts)
 
 
