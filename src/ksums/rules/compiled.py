@@ -292,7 +292,7 @@ def finish_score(
                 scores[j] = np.inf
 
 
-@helper
+@helper_inlined
 def score_all(
     clusters,  # IN
     sq_norm,  # IN

@@ -15,8 +15,6 @@ from ksums.rules.objectives import within_from_squares
 
 _NUMBERS = 1 << 18
 """Dense rows are converted to float64 in blocks of this many numbers."""
-_MANY_ROWS = 50_000
-"""From this many rows on, loading the compiled loops is worth its time."""
 _LOOK_AT = 1 << 14
 """Labels that are searched at a time for a member of each cluster."""
 _SPARSE_BLOCK = 4096
@@ -65,7 +63,7 @@ def measure_clusters(
 
     def measure(part: slice) -> np.ndarray:
         block = read(part)[1]
-        distances = sq_distances_to_own(block, centres, labels[part], compiled=n >= _MANY_ROWS)
+        distances = sq_distances_to_own(block, centres, labels[part])
         weighted = distances if weights is None else distances * weights[part]
         return np.bincount(labels[part], weighted, minlength=k)
 
@@ -73,7 +71,7 @@ def measure_clusters(
     for part, block in in_order(read, parts):
         measures.sizes[:] += np.bincount(labels[part], None if weights is None else weights[part], minlength=k)
         own_weights = np.ones(block.shape[0]) if weights is None else weights[part]
-        add_by_cluster(block, labels[part], own_weights, measures.composites, compiled=n >= _MANY_ROWS)
+        add_by_cluster(block, labels[part], own_weights, measures.composites)
     centres = measures.centres
     for squares in in_order(measure, parts):
         measures.squares[:] += squares

@@ -1,4 +1,4 @@
-"""Rows added up by cluster, and their distances to their cluster's centre, compiled: for many clusters."""
+"""Rows added up by cluster, and their distances to their cluster's centre, compiled."""
 
 from __future__ import annotations
 

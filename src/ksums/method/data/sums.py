@@ -7,32 +7,20 @@ from scipy import sparse
 
 from ksums.compute.arrays import Matrix
 
-_FEW = 16
-"""Up to this many clusters a product with zeros and ones is faster than making a sparse matrix of them."""
-_MANY = 256
-"""From this many clusters loading the compiled loops is worth its time."""
-
 
 def add_by_cluster(
     block: Matrix,  # IN     (b, d)  rows
     own: np.ndarray,  # IN     (b,)    their clusters
     weights: np.ndarray,  # IN     (b,)
     composites: np.ndarray,  # INOUT  (k, d)  contiguous along k or along d
-    compiled: bool = False,  # IN     whether compiled loops are worth loading
 ) -> None:
     """D_r += Σ w x, in float64."""
-    b, k = len(own), len(composites)
     if sparse.issparse(block):
         _add_sparse(block, own, weights, composites)
-    elif k >= _MANY or compiled:
-        from ksums.method.data.sum_kernels import add_rows
+        return
+    from ksums.method.data.sum_kernels import add_rows  # Numba is loaded by the first fit, not by the import
 
-        add_rows(_widened(block), own, weights, composites)
-    elif k <= _FEW:
-        composites += (own == np.arange(k)[:, None]) * weights @ block.astype(np.float64, copy=False)
-    else:
-        one_hot = sparse.csr_array((weights, own, np.arange(b + 1)), shape=(b, k))
-        composites += one_hot.T @ block.astype(np.float64, copy=False)
+    add_rows(_widened(block), own, weights, composites)
 
 
 def _add_sparse(block: sparse.csr_array, own: np.ndarray, weights: np.ndarray, composites: np.ndarray) -> None:
@@ -45,7 +33,7 @@ def _add_sparse(block: sparse.csr_array, own: np.ndarray, weights: np.ndarray, c
     np.add.at(flat, positions, block.data * np.repeat(weights, terms))
 
 
-def sq_distances_to_own(block: Matrix, centres: np.ndarray, own: np.ndarray, compiled: bool = False) -> np.ndarray:
+def sq_distances_to_own(block: Matrix, centres: np.ndarray, own: np.ndarray) -> np.ndarray:
     """|x_i − C_own(i)|² for each row, in float64."""
     if sparse.issparse(block):  # |x|² − 2 x·C + |C|², so that nothing of size n × d is made
         block = block.astype(np.float64)
@@ -53,14 +41,11 @@ def sq_distances_to_own(block: Matrix, centres: np.ndarray, own: np.ndarray, com
         rows = np.repeat(np.arange(len(own)), np.diff(block.indptr))
         products = np.bincount(rows, block.data * centres[own[rows], block.indices], minlength=len(own))
         return np.maximum(squares - 2 * products + np.einsum("rt,rt->r", centres, centres)[own], 0.0)
-    if len(centres) >= _MANY or compiled:
-        from ksums.method.data.sum_kernels import sq_distances_to
+    from ksums.method.data.sum_kernels import sq_distances_to
 
-        distances = np.empty(len(own))
-        sq_distances_to(_widened(block), own, centres, distances)
-        return distances
-    difference = block.astype(np.float64, copy=False) - centres[own]
-    return np.einsum("it,it->i", difference, difference)
+    distances = np.empty(len(own))
+    sq_distances_to(_widened(block), own, centres, distances)
+    return distances
 
 
 def sort_by_cluster(own: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -25,8 +25,8 @@ def measure_block(
     """Sizes, composites and sums of squares of the clusters in a block."""
     rows, own, k = unit_rows(X) if cosine else X, np.ones(len(X)) if weights is None else weights, len(centres)
     composites = np.zeros(centres.shape)
-    add_by_cluster(rows, labels, own, composites, compiled=True)
-    squares = np.bincount(labels, own * sq_distances_to_own(rows, centres, labels, compiled=True), minlength=k)
+    add_by_cluster(rows, labels, own, composites)
+    squares = np.bincount(labels, own * sq_distances_to_own(rows, centres, labels), minlength=k)
     return ClusterMeasures(np.bincount(labels, own, minlength=k), composites, squares)
 
 
