@@ -34,11 +34,11 @@ def _words_of(record: PassRecord) -> str:
     if record.stage == "merge-split":
         return f"merge-split, objective {record.objective:.6g}, {record.kept} of {record.trials} trials kept"
     if record.stage == "assign":
-        return f"assigned under constraints, objective {record.objective:.6g}, {record.moves} moves"
+        return f"assigned under constraints, objective {record.objective:.6g}, {_moves(record)}"
     if record.stage == "trial":
         return f"trial under constraints, objective {record.objective:.6g}, {'kept' if record.kept else 'undone'}"
     relaxation = f"relaxation {record.relaxation:.3g}, " if record.stage == "annealing" else ""
-    return f"pass {record.index}, {relaxation}objective {record.objective:.6g}, {record.moves} moves"
+    return f"pass {record.index}, {relaxation}objective {record.objective:.6g}, {_moves(record)}"
 
 
 class _Lines:
@@ -97,3 +97,7 @@ def progress_for(verbose: int, title: str, plan: CardPlan | PartitionPlan | Plan
     if verbose == 1 and (sys.stderr.isatty() or "ipykernel" in sys.modules):
         return _Bar(title, plan.most_records)
     return _Lines(title, sys.stderr, 1.0 if verbose == 1 else 0.0)
+
+
+def _moves(record: PassRecord) -> str:
+    return "1 move" if record.moves == 1 else f"{record.moves} moves"
