@@ -82,7 +82,8 @@ def _labels_of_filled(
     X = np.nan_to_num(cells.numbers)
     X /= max(float(np.abs(X).max()), 1e-300)  # any unit fits into float32
     rows = prepare(X.astype(np.float32), "l2", cells.weights if len(cells.weights) else None)
-    run = fit(Job(rows, filled, OfSample(listener, words), _part_of(budget)), [int(rng.integers(2**31))])
+    seeds = rng.integers(2**31, size=filled.runs).tolist()
+    run = fit(Job(rows, filled, OfSample(listener, words), _part_of(budget)), seeds)
     return without_empty(run.labels.astype(np.int32), plan.k, rng), run.interrupted
 
 
