@@ -53,6 +53,7 @@ def best_join(
     r,  # IN     its cluster
     own_sq,  # IN     its squared distance to that
     best,  # IN     cost to stay below
+    reach,  # IN     squared distance from r beyond which no cluster can cost less than that
     local,  # IN
 ):
     """The neighbour of r that row i joins at least cost, below ``best``: cost, cluster (−1 if there is none), and
@@ -63,8 +64,6 @@ def best_join(
     thumb, as the lists are: what it misses is left to the exact passes.
     """
     dst, weight = np.int64(-1), local.weights[i]
-    own = np.sqrt(own_sq)
-    reach = (own + np.sqrt(_SLACK * best / weight)) ** 2
     compared = local.near.shape[1]
     for at in range(local.near.shape[1]):
         if local.near_sq[r, at] > reach or local.near[r, at] < 0:
@@ -76,7 +75,7 @@ def best_join(
         distance = weight * n * np.float64(sq_distance(local.rows, i, local.centroids, v))
         if distance < best * (n + weight):
             best, dst = distance / (n + weight), v
-            reach = (own + np.sqrt(_SLACK * best / weight)) ** 2
+            reach = (np.sqrt(own_sq) + np.sqrt(_SLACK * best / weight)) ** 2
     return best, dst, compared
 
 
@@ -95,15 +94,24 @@ def _note_change(r, marked, work):
 def _relax_members(r, marked, local, log, work):
     """The rows of r against its neighbours; returns the change of the sum of squares and how many clusters changed."""
     total, compared, i = 0.0, 0, local.first[r]
+    n, weight, factor, inside = -1.0, 0.0, 0.0, 0.0
     while i >= 0:
         behind = local.following[i]
         if log.length[0] >= log.rows.shape[0]:
             break
         if may_leave(i, local):
             own_sq = np.float64(sq_distance(local.rows, i, local.centroids, r))
+            if n != local.sizes[r] or weight != local.weights[i]:
+                n, weight = local.sizes[r], local.weights[i]
+                factor = (1.0 + np.sqrt(_SLACK * n / (n - weight))) ** 2
+                inside = local.near_sq[r, 0] / factor
+            compared += 1
+            if own_sq < inside:  # no cluster is near enough, and that is most rows
+                i = behind
+                continue
             stay = stay_cost(i, own_sq, local)
-            cost, dst, looked = best_join(i, r, own_sq, stay, local)
-            compared += 1 + looked
+            cost, dst, looked = best_join(i, r, own_sq, stay, factor * own_sq, local)
+            compared += looked
             if dst >= 0:
                 move_logged(i, dst, local, log)
                 total += cost - stay

@@ -59,11 +59,14 @@ def _halve(
             half_sum[t] = 0.0
         size, i = 0.0, local.first[r]
         while i >= 0:
-            if sq_distance(local.rows, i, halves, np.int64(0)) < sq_distance(local.rows, i, halves, np.int64(1)):
-                weight = local.weights[i]
-                size += weight
-                for t in range(d):
-                    half_sum[t] += weight * local.rows[i, t]
+            to_one = sq_distance(local.rows, i, halves, np.int64(0))
+            to_other = sq_distance(local.rows, i, halves, np.int64(1))
+            weight = (
+                local.weights[i] if to_one < to_other else 0.0
+            )  # a branch would be guessed wrong for every other row
+            size += weight
+            for t in range(d):
+                half_sum[t] += weight * local.rows[i, t]
             i = local.following[i]
         rest = n - size
         if size <= 0.0 or rest <= 0.0:
@@ -116,7 +119,7 @@ def _dissolve(
     while i >= 0:
         behind = local.following[i]
         own_sq = np.float64(sq_distance(local.rows, i, work.halves, np.int64(0)))
-        cost, dst, looked = best_join(i, r, own_sq, np.inf, local)
+        cost, dst, looked = best_join(i, r, own_sq, np.inf, np.inf, local)
         compared += 1 + looked
         total += cost
         if only_estimate:
