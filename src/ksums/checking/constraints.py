@@ -54,10 +54,9 @@ def check_constraints(
     labels = _fixed_labels(name, links.fixed_labels, n, k)
     pairs = _pairs(name, "cannot_link", links.cannot_link, n)
     _check_active(name, n, active, links, labels, pairs, units)
-    sizes = np.ones(n) if weights is None else weights
-    low, high = check_sizes(estimator, sizes[active], weights is not None)
-    unit_of = np.arange(n) if units is None else units
-    count = int(unit_of.max()) + 1
+    low = high = None
+    if any(getattr(estimator, limit, None) is not None for limit in ("size_min", "size_max")):
+        low, high = check_sizes(estimator, _sizes(weights, n)[active], weights is not None)
     constrained = centres is not None or labels is not None or pairs is not None
     if constrained and getattr(estimator, "polish", None) == "assign":
         raise ValueError(
@@ -69,7 +68,11 @@ def check_constraints(
             f"{name}: fixed_centers with size_min or size_max is not offered for weighted or linked rows; leave one of "
             "these out."
         )
-    loads = np.bincount(unit_of, sizes, minlength=count)
+    if units is None and labels is None and pairs is None:  # most fits: nothing need be counted row by row
+        return CheckedConstraints(low, high, centres=centres)
+    unit_of = np.arange(n) if units is None else units
+    count = int(unit_of.max()) + 1
+    loads = np.bincount(unit_of, _sizes(weights, n), minlength=count)
     fixed = None if labels is None else _fixed_units(name, labels, unit_of, count)
     conflicts = None if pairs is None else _conflicts(name, pairs, unit_of, count, fixed)
     if units is not None and estimator.metric == "cosine" and getattr(estimator, "rule", None) == "paper":
@@ -91,6 +94,10 @@ def check_constraints(
         room = None if low is None or high is None else (loads, low, high)
         _check_colours(name, conflicts, fixed, k, unit_of, room)
     return CheckedConstraints(low, high, units, fixed, conflicts, centres)
+
+
+def _sizes(weights: np.ndarray | None, n: int) -> np.ndarray:
+    return np.ones(n) if weights is None else weights
 
 
 # ---------------------------------------------------------------------------------------- links
