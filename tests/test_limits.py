@@ -366,3 +366,14 @@ def test_limits_that_moves_cannot_meet_end(rng):
 def test_trees_have_no_limits(rng):
     with pytest.raises(TypeError, match="size_max"):
         BisectingKSums(3, size_max=12)
+
+
+def test_fits_without_constraints_count_nothing_row_by_row(rng, monkeypatch):
+    """Counting took most of the time of fits with few clusters and millions of rows."""
+
+    def refuse(*arguments):
+        raise AssertionError("rows are counted")
+
+    monkeypatch.setattr("ksums.checking.constraints._sizes", refuse)
+    monkeypatch.setattr("ksums.checking.constraints._check_active", refuse)
+    assert KSums(3, random_state=0).fit(rng.standard_normal((50, 2))).sizes_.sum() == 50

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,18 +46,20 @@ class CheckedConstraints(NamedTuple):
 
 
 def check_constraints(
-    estimator: Any, X: Matrix, weights: np.ndarray | None, active: np.ndarray, links: Links
+    estimator: Any, X: Matrix, weights: np.ndarray | None, active_rows: Callable[[], np.ndarray], links: Links
 ) -> CheckedConstraints:
-    """All constraints of a fit; ``active`` are the rows that count."""
+    """All constraints of a fit; ``active_rows`` gives the rows that count, a long array that most fits do not need."""
     n, k, name = X.shape[0], int(estimator.n_clusters), type(estimator).__name__
     centres = check_fixed_centres(estimator, X, k)
     units = _units(name, links.must_link, n)
     labels = _fixed_labels(name, links.fixed_labels, n, k)
     pairs = _pairs(name, "cannot_link", links.cannot_link, n)
-    _check_active(name, n, active, links, labels, pairs, units)
+    linked = units is not None or labels is not None or pairs is not None
+    if linked:
+        _check_active(name, n, active_rows(), links, labels, pairs, units)
     low = high = None
     if any(getattr(estimator, limit, None) is not None for limit in ("size_min", "size_max")):
-        low, high = check_sizes(estimator, _sizes(weights, n)[active], weights is not None)
+        low, high = check_sizes(estimator, _sizes(weights, n)[active_rows()], weights is not None)
     constrained = centres is not None or labels is not None or pairs is not None
     if constrained and getattr(estimator, "polish", None) == "assign":
         raise ValueError(
@@ -68,8 +71,9 @@ def check_constraints(
             f"{name}: fixed_centers with size_min or size_max is not offered for weighted or linked rows; leave one of "
             "these out."
         )
-    if units is None and labels is None and pairs is None:  # most fits: nothing need be counted row by row
+    if not linked:  # most fits: nothing need be counted row by row
         return CheckedConstraints(low, high, centres=centres)
+    active = active_rows()
     unit_of = np.arange(n) if units is None else units
     count = int(unit_of.max()) + 1
     loads = np.bincount(unit_of, _sizes(weights, n), minlength=count)

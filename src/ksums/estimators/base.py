@@ -279,7 +279,8 @@ class Clusterer(CallbackSupportMixin, CentreModel):
             checking.check_directions(self, _zero_rows(rows))
         if warn:
             self._warn_of_zero_rows(rows)
-        checked = check_constraints(self, X, weights, rows.active, links)
+        prepared = rows
+        checked = check_constraints(self, X, weights, lambda: prepared.active, links)
         units = checked.units
         centres = centres_in(checked, rows, self.metric)
         if units is not None:

@@ -122,15 +122,16 @@ def refuse_title(file: str, places: list[str], records: list[list[str]]) -> None
 
 def unique_names(names: list[str]) -> tuple[list[str], str]:
     """Names of which the second that is called a is called "a (2)", and a note that says so."""
-    found: list[str] = []
-    renamed = []
+    taken, used = set(names), set[str]()
+    found, renamed = [], []
     for name in names:
         times, own = 1, name
-        while name and (own in found or (times > 1 and own in names)):
+        while name and (own in used or (times > 1 and own in taken)):
             times += 1
             own = f"{name} ({times})"
         renamed += [own] if own != name else []
         found.append(own)
+        used.add(own)
     note = f"several columns have the same name; they are called {', '.join(renamed)}." if renamed else ""
     return found, note
 
