@@ -36,17 +36,17 @@ follow (``benchmarks/tables.py``)."""
 
 
 _MANY_SAMPLES = 4_000
-"""For at least 4,000 samples with distances half of the annealing passes and failures are planned: on 5,000 samples the
-objective ended up to 0.2 % higher (k = 400; 0.02 % for k = 10), and FasterPAM's time is the measure there."""
+"""For at least 4,000 samples with distances half of the annealing passes and failures are planned, which raises the
+objective a little: FasterPAM's time is the measure there (``benchmarks/distances.py time``)."""
 
 _LEAST_FAILURES = 2
-"""Distances are always searched a little: without any search annealing ended 7 % higher on s2, 6 % on zoo."""
+"""Distances are always searched a little, because annealing alone gets stuck (``benchmarks/distances.py``: s2, zoo)."""
 
 
 _STARTS_OF_TWO = ((2_000, 8), (5_000, 4))
 """Two clusters cannot be searched by trials, which merge two of them and split a third. So up to 2,000 samples are
-started eight times, up to 5,000 four times, and more of them twice: of 40 sets of 10 samples a single start found the
-optimum of 26, and on heavy tails (300 samples) it ended up to 34 % above the best of twenty."""
+started eight times, up to 5,000 four times, and more of them twice: a single start often misses the optimum of a few
+samples (``tests/test_pairwise.py`` tries all divisions), and of heavy tails."""
 
 
 def plan_distances(parameters: Mapping[str, Any], shape: Shape, notes: tuple[str, ...]) -> PartitionPlan:
@@ -64,57 +64,21 @@ def plan_distances(parameters: Mapping[str, Any], shape: Shape, notes: tuple[str
 
 
 _TOLERANCE = 1e-6
-"""Passes over all rows of a large table end when one of them gains no more than this, relatively: of 35 passes over a
-million rows those after the fourth lowered the objective by 2.5e-6 in all (``benchmarks/tables.py``)."""
+"""Passes over all rows of a large table end when one of them gains no more than this, relatively: the many that would
+follow gain as little together (``benchmarks/tables.py``)."""
 
 _STARTS = ((1_000_000, 4), (4_000_000, 2))
-"""Tables with up to this many rows × columns × clusters are started several times, since a single start ended 0.4 %
-higher on average on the small tables of ``benchmarks/tables.py``, and up to 2 % (four starts: 0.07 %)."""
-
-
-def plan_table(
-    parameters: Mapping[str, Any], shape: Shape, given: bool = False, numbers: bool = False
-) -> PartitionPlan:
-    """The plan for a table; large ones are searched by a sample.
-
-    ``given``: the user has given the first labels. ``numbers``: there are no categories, only numbers with gaps.
-    """
-    if given:
-        return plan_partition(parameters, shape, "the given labels")
-    rows = max(_SAMPLE, _SAMPLE_PER_CLUSTER * shape.k)
-    if shape.n > max(_MANY_ROWS, rows):
-        once = {**parameters, "n_init": 1}
-        sample = replace(plan_table(once, replace(shape, n=rows), numbers=numbers), runs=1)
-        plan = plan_partition(parameters, shape, f"the centres of a search on {rows:,} rows")
-        return replace(plan, relaxations=(), failures=0.0, tol=_TOLERANCE, sample=sample)
-    plan = plan_partition(parameters, shape, _FILLED if numbers else _SEEDS)
-    runs = max(plan.runs, _starts(parameters["effort"], shape))
-    if numbers and runs > 1:
-        plan = replace(plan, start=f"{_FILLED}; in other runs {_SEEDS}")
-    return replace(plan, runs=runs, filled=_filled(parameters, shape) if numbers else None)
-
+"""Tables with up to this many rows × columns × clusters are started several times, since a single start is unreliable
+on the small tables of ``benchmarks/tables.py``."""
 
 _SEEDS, _FILLED = "k-means++ seeds, compared by observed cells", "the clusters of rows with gaps filled in"
-"""Rows of numbers with means instead of gaps are clustered fast and searched well, and the exact passes over observed
-cells end lower from there: by 0.1 % on average on letter, and as low as k-POD on MNIST (``benchmarks/gaps.py``). Other
-starts may still be better, so small tables have them, too."""
-
+"""Rows of numbers with means instead of gaps are clustered fast and searched well, and exact passes over observed cells
+end lower from there on large tables (``benchmarks/gaps.py``: letter, MNIST). Other starts may still be better, so small
+tables have them, too."""
 
 _RUNS_OF_FILLED = 2
-"""Runs over rows without gaps take a fifth of the time of passes over cells or less. The better of two led to the same
-optimum of MNIST for all seeds, a single one did not."""
-
-
-def _filled(parameters: Mapping[str, Any], shape: Shape) -> Plan:
-    """The plan for the same rows without gaps."""
-    effort = parameters["effort"]
-    own = {
-        "objective": parameters["objective"],
-        "effort": "default" if is_timed(effort) else effort,
-        "n_init": 1 if effort == "low" else _RUNS_OF_FILLED,
-    }
-    return plan_flat({**_AUTOMATIC, **own}, replace(shape, dtype="float32"))
-
+"""Runs over rows without gaps take little time beside passes over cells; a single one misses the optimum of MNIST for
+some seeds (``benchmarks/gaps.py``)."""
 
 _AUTOMATIC = {
     "metric": "l2",
@@ -129,6 +93,38 @@ _AUTOMATIC = {
     "time_budget": None,
 }
 """Parameters of ``KSums`` as they are by default."""
+
+
+def plan_table(
+    parameters: Mapping[str, Any], shape: Shape, given: bool = False, numbers: bool = False
+) -> PartitionPlan:
+    """The plan for a table; large ones are searched by a sample.
+
+    ``given``: the user has given the first labels. ``numbers``: there are no categories, only numbers with gaps.
+    """
+    if given:
+        return plan_partition(parameters, shape, "the given labels")
+    rows = max(_SAMPLE, _SAMPLE_PER_CLUSTER * shape.k)
+    if shape.n > max(_MANY_ROWS, rows):
+        sample = plan_table({**parameters, "n_init": 1}, replace(shape, n=rows), numbers=numbers)
+        plan = plan_partition(parameters, shape, f"the centres of a search on {rows:,} rows")
+        return replace(plan, relaxations=(), failures=0.0, tol=_TOLERANCE, sample=sample)
+    plan = plan_partition(parameters, shape, _FILLED if numbers else _SEEDS)
+    runs = max(plan.runs, _starts(parameters["effort"], shape))
+    if numbers and runs > 1:
+        plan = replace(plan, start=f"{_FILLED}; in other runs {_SEEDS}")
+    return replace(plan, runs=runs, filled=_filled(parameters, shape) if numbers else None)
+
+
+def _filled(parameters: Mapping[str, Any], shape: Shape) -> Plan:
+    """The plan for the same rows without gaps."""
+    effort = parameters["effort"]
+    own = {
+        "objective": parameters["objective"],
+        "effort": "default" if is_timed(effort) else effort,
+        "n_init": 1 if effort == "low" else _RUNS_OF_FILLED,
+    }
+    return plan_flat({**_AUTOMATIC, **own}, replace(shape, dtype="float32"))
 
 
 def _starts(effort: str | float, shape: Shape) -> int:

@@ -66,8 +66,8 @@ def _labels_from_sample(
     chosen = np.sort(rng.choice(cells.n, plan.sample.shape.n, replace=False))
     words = f"searching a sample of {len(chosen):,} rows"
     listener.show(words)
-    seed = int(rng.integers(2**31))
-    run = fit_cells(cells.take(chosen), plan.sample, OfSample(listener, words), _part_of(budget), [seed])
+    seeds = rng.integers(2**31, size=plan.sample.runs).tolist()
+    run = fit_cells(cells.take(chosen), plan.sample, OfSample(listener, words), _part_of(budget), seeds)
     found = CellPartition(run.partition.cells, run.labels, plan.k, plan.objective)
     labels = nearest_clusters(cells, centres_of(found.cells, found.sums))
     return without_empty(labels, plan.k, rng), run.interrupted
