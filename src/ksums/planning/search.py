@@ -48,6 +48,9 @@ class TrialPlan(NamedTuple):
     idle_share: float  # the search ends when this share of all comparisons brought no new best
 
 
+_OPTIMISM = 8.0
+"""Trials beyond this ratio hardly ever pay: at 20 nothing is gained and clear clusters take longer, at 4 good trials are
+missed (image, k = 4; ``benchmarks/quality.py``)."""
 _LOW_DIMENSION = 3
 """In up to three dimensions a cluster has few neighbours, and trials stay small (``benchmarks/quality.py``)."""
 
@@ -62,7 +65,7 @@ def trial_plan(k: int, d: int) -> TrialPlan:
         reach=8,
         hope=2.0 if low else 4.0,
         tournament=max(4, k // 16),
-        optimism=20.0,
+        optimism=_OPTIMISM,
         most_rounds_of_all=4,
         trials_per_cluster=5,
         idle_share=0.4,
