@@ -17,7 +17,7 @@ from ksums.estimators.interruption import FitInterrupted
 from ksums.estimators.on_card import fit_tensor, plan_tensor
 from ksums.method.engines.gpu.card import Card, layout_for, new_candidates, new_clusters, new_state
 from ksums.method.engines.gpu.launch import Kernels
-from ksums.method.engines.gpu.passes import Passes
+from ksums.method.engines.gpu.passes import Options, Passes
 from ksums.method.engines.gpu.rows import new_table, read_rows, scrambled
 from ksums.method.engines.gpu.twin import Twin
 from ksums.method.nearest.card import distances_on_card, nearest_on_card
@@ -43,7 +43,7 @@ def a_card(operations, X, k, *, split=False, cosine=False, weights=None):
     layout = layout_for(
         rows.n, X.shape[1], k, sigma=rows.sigma, lengths=cosine, split=split, weighted=weights is not None
     )
-    table = new_table(rows, layout, 3)
+    table = new_table(rows, layout, scrambled(rows.n, 3, DEVICE), 0)
     operations.lower_rows(table, layout)
     card = Card(layout, table, new_state(layout, DEVICE), new_clusters(layout, DEVICE), new_candidates(layout, DEVICE))
     card.state.labels.copy_(torch.arange(rows.n, device=DEVICE) % k)
@@ -110,7 +110,7 @@ def test_kernels_assign_first_labels_as_the_twin_does():
     for operations in (Kernels(), Twin()):
         rows = read_rows(X, None, False, operations)
         layout = layout_for(200, 6, 9, sigma=rows.sigma, lengths=False, split=False, weighted=False)
-        passes = Passes(operations, rows, layout, 5, 1)
+        passes = Passes(operations, rows, layout, scrambled(200, 5, DEVICE), Options(blocks=1))
         passes.start_from_rows()
         labels.append(passes.card.state.labels)
     assert torch.equal(labels[0], labels[1])
@@ -122,11 +122,11 @@ def test_kernels_measure_as_the_twin_does(dtype):
     for operations in (Kernels(), Twin()):
         card = a_card(operations, X, 4)
         centres = card.state.composites.double() / card.layout.fixed / card.state.counts[:, None]
-        moments, numbers = operations.moments(X, None), torch.zeros(6, dtype=torch.float64, device=DEVICE)
+        moments, numbers = operations.moments(X, None, DEVICE), torch.zeros(1, 6, dtype=torch.float64, device=DEVICE)
         operations.refresh(card)
         operations.summarise(card, numbers)
         found.append(
-            [*moments, numbers[2:], operations.squares_to_own(card.table, card.layout, card.state.labels, centres)]
+            [*moments, numbers[0, 2:], operations.squares_to_own(card.table, card.layout, card.state.labels, centres)]
         )
     for ours, plain in zip(*found, strict=True):
         torch.testing.assert_close(ours, plain, rtol=1e-12, atol=1e-12)

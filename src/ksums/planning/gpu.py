@@ -27,9 +27,10 @@ PER_SIZE = 1.0 / 8.0
 _TOLERANCE, _TOLERANCE_OF_SPLIT = 2e-3, 1e-5
 """A row is verified in float32 if its cost in low precision is above that of staying by less than this share: products
 of numbers of 11 and of 22 bits."""
-_BLOCK, _MOST_BLOCKS = 1 << 15, 8
-"""Rows of a block, about, and the most blocks of a pass. Rows of a block decide on one state: one block oscillates
-where clusters are small, more than eight take longer and end no lower."""
+_BLOCK, _MOST_BLOCKS = 264 * 128, 8
+"""Rows of a block, about, and the most blocks of a pass. A block of two tiles for each multiprocessor of an H100 or H200
+keeps all of them busy. Rows of a block decide on one state: one block oscillates where clusters are small, more than
+eight take longer and end no lower."""
 _STARTS = (30.0, 3.0), (200.0, 8.0), (2000.0, 24.0)
 """Rows in a cluster, on average, and the relaxation of the first pass; between them by interpolation. Hotter passes
 move too many rows at a time and spoil what is there."""
@@ -38,12 +39,23 @@ _SMALL_CLUSTERS = 100.0
 leave gains."""
 _SETTLING_ROUNDS = 8
 """Moves are made apart this many times before all rows propose again."""
+PUSH = 0.5
+"""Centres are pushed by half of what the last pass moved them: fits take two thirds of the passes, and end lower. From
+0.7 on they swing."""
 _NOISE = 0.2
 """Products are split if E_m·√d is below this share of the variance. Numbers of 11 bits are wrong by 2^−11 of a row's
 length, and by 1/√d of that in a product; the start has about twice the E_m of the end."""
 _GRAPH = 1e12
 """Multiplications of a pass below which the launches of its kernels take longer than the kernels: these passes are
 recorded as a CUDA graph."""
+_GROWTH = 8
+"""A fit of many rows begins with the first eighth of them, or an eighth of that …"""
+_LEAST_SAMPLE, _LEAST_MEMBERS = 1 << 16, 256
+"""… which has at least this many rows, in all and for each cluster, so that its centres are near those of all rows."""
+_SAMPLE_PASSES = 6
+"""Passes at p = 1 over a sample, at most: after annealing, or after the sample before."""
+_MANY_CLUSTERS = 1 << 12
+"""From this many clusters on, rows are compared with the clusters nearest to their own only."""
 _SEARCHED = 1 << 20
 """Up to k·k·d of this the CPU searches a sample for the start, in some tenths of a second: random rows miss clusters
 that lie apart, which no pass mends. That is 90 clusters in 128 dimensions, 700 in two."""
@@ -55,11 +67,27 @@ class Repair(NamedTuple):
     share: float = 0.5  # rows that are tried at a time, for each cluster
     least: int = 16  # and at least
     most: int = 1024  # and at most
+    near: int = 32  # clusters with which merging is tried
     margin: float = 1.2  # a move must gain this many times what it costs
     rounds: int = 24  # at most
 
 
 REPAIR = Repair()
+
+
+class ListPlan(NamedTuple):
+    """Lists of nearest clusters: see ``engines/gpu/lists.py``."""
+
+    length: int = 256
+    renewed: int = 5  # passes after which lists are made again
+    back: float = 0.25  # part of a list that is for ways back
+    bins: int = 8  # bins from which a list is chosen, for each of its places
+    groups: int = 8  # groups of seeds that a row is compared with at the start
+    passes: int = 6  # over the rows that the groups are made of
+    members: int = 256  # and how many rows for each group
+
+
+LISTS = ListPlan()
 
 
 class _Level(NamedTuple):
@@ -113,6 +141,17 @@ def tiles_for(padded: int, k: int, split: bool) -> Tiles:
     return Tiles(rows=128, clusters=128, columns=_PIECE, warps=8, stages=3 if split else 4)
 
 
+def tiles_of_lists(padded: int, split: bool, start: bool) -> Tiles:
+    """Tiles for the rows of a cluster, often a dozen, or of a group (``start``) with lists of clusters."""
+    whole = padded <= (_WHOLE_SPLIT_ROWS if split else _WHOLE_ROWS)
+    return Tiles(rows=64 if start else 16, clusters=64, columns=_WHOLE_ROWS if whole else _PIECE, warps=4, stages=3)
+
+
+def groups_for(k: int) -> int:
+    """Groups of seeds at the start: about as many as a group has seeds."""
+    return 1 << max(1, (k.bit_length() - 1) // 2)
+
+
 def tolerance_for(split: bool) -> float:
     """The share by which a cost in low precision may be wrong."""
     return _TOLERANCE_OF_SPLIT if split else _TOLERANCE
@@ -134,13 +173,18 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
     level = _LEVELS[effort] if isinstance(effort, str) else _TIMED
     most = int(parameters["max_iter"])
     annealing = level.annealing if annealed.passes is None else annealed.passes
-    hottest = min(first_relaxation(shape.members), 1.0 + level.fall * annealing)
+    samples = _samples(shape) if isinstance(parameters["init"], str) else ()
+    members = (samples[0] if samples else shape.n) / shape.k
+    hottest = min(first_relaxation(members), 1.0 + level.fall * annealing)
     start = hottest if annealed.start is None else float(annealed.start)
     limits = [parameters["time_budget"], effort if is_timed(effort) else None]
     return CardPlan(
         shape=shape,
         rule=rule,
-        blocks=int(min(_MOST_BLOCKS, -(-shape.n // _BLOCK))),
+        samples=samples,
+        passes_of_sample=_SAMPLE_PASSES,
+        pushed=is_pushed(shape),
+        lists=LISTS.length if shape.k >= _MANY_CLUSTERS else 0,
         relaxations=tuple(relaxations(start, min(annealing, most - 1))),
         passes=max(1, min(level.passes, most - annealing)),
         tol=level.tol if parameters["tol"] is None else float(parameters["tol"]),
@@ -151,6 +195,24 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
         runs=int(parameters["n_init"]),
         seconds=min([np.inf, *(float(limit) for limit in limits if limit is not None)]),
     )
+
+
+def _samples(shape: Shape) -> tuple[int, ...]:
+    """How many rows the samples have, the smallest first."""
+    found, least = [], max(_LEAST_SAMPLE, _LEAST_MEMBERS * shape.k)
+    while (rows := (found[-1] if found else shape.n) // _GROWTH) >= least:
+        found.append(rows)
+    return tuple(found[::-1])
+
+
+def is_pushed(shape: Shape) -> bool:
+    """Whether centres are pushed. Those of small clusters move too much by chance."""
+    return shape.members > _SMALL_CLUSTERS
+
+
+def blocks_for(n: int) -> int:
+    """Blocks of a pass over this many rows."""
+    return int(min(_MOST_BLOCKS, -(-n // _BLOCK)))
 
 
 def _sample_plan(parameters: Mapping[str, Any], shape: Shape, level: _Level) -> Plan | None:

@@ -280,12 +280,18 @@ class CardPlan:
 
     shape: Shape
     rule: Rule
-    blocks: int
-    """Parts of a pass; the rows of each are decided on one state."""
+    samples: tuple[int, ...]
+    """Rows of the samples with which a fit of many rows begins, the smallest first. Annealing is done on the first."""
+    passes_of_sample: int
+    """Passes at p = 1 over each sample, at most."""
     relaxations: tuple[float, ...]
     """The relaxation of each annealing pass."""
     passes: int
-    """Passes at p = 1 after them, at most."""
+    """Passes over all rows at p = 1, at most."""
+    pushed: bool
+    """Whether centres are pushed where they are heading."""
+    lists: int
+    """Clusters that rows are compared with, those nearest to their own; 0: all of them."""
     tol: float
     """These end when one of them gains no more than this, relatively."""
     settling: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ksums.planning.constraints import SIZES
+from ksums.planning.gpu import blocks_for
 from ksums.planning.plan import (
     CardPlan,
     ConstrainedPlan,
@@ -123,20 +124,31 @@ def _blocks(plan: ShardPlan) -> str:
 def card_summary(plan: CardPlan) -> str:
     """A plan for a card in one line."""
     annealing = f"{len(plan.relaxations)} annealing passes, " if plan.relaxations else ""
+    if plan.samples:
+        annealing += f"growing from {plan.samples[0]:,} rows, "
+    lists = f" over lists of {plan.lists:,} clusters" if plan.lists else ""
     apart = ", then moves made apart until nothing moves" if plan.settling else ""
     runs = f"; the best of {plan.runs} runs" if plan.runs > 1 else ""
-    return f"on the card: {_card_start(plan)}, {annealing}up to {plan.passes} passes{apart}{runs}"
+    return f"on the card: {_card_start(plan)}, {annealing}up to {plan.passes} passes{lists}{apart}{runs}"
 
 
 def card_lines(plan: CardPlan) -> list[str]:
     """A plan for a card in a few lines."""
-    blocks = f"{plan.blocks} blocks" if plan.blocks > 1 else "one block"
+    blocks = blocks_for(plan.shape.n)
     found = [_title(plan.shape), _line("start", f"{_card_start(plan)}, then on the card")]
     if plan.relaxations:
+        where = f" over {plan.samples[0]:,} rows" if plan.samples else ""
         hottest = f"{plan.relaxations[0]:.3g}"
-        found.append(_line("annealing", f"{len(plan.relaxations)} passes, relaxation from {hottest} down to 1"))
+        found.append(
+            _line("annealing", f"{len(plan.relaxations)} passes{where}, relaxation from {hottest} down to 1")
+        )
+    if plan.samples:
+        sizes = ", then ".join(f"{rows:,}" for rows in (*plan.samples, plan.shape.n))
+        found.append(_line("samples", f"passes over {sizes} rows"))
+    if plan.lists:
+        found.append(_line("lists", f"rows are compared with the {plan.lists:,} clusters nearest to their own"))
     gains = f"until one gains less than {100 * plan.tol:g} %; at most {plan.passes}"
-    found.append(_line("passes", f"over all rows in {blocks}, {gains}"))
+    found.append(_line("passes", f"over all rows in {f'{blocks} blocks' if blocks > 1 else 'one block'}, {gains}"))
     if plan.settling:
         found.append(_line("settling", "moves that concern no cluster twice, until nothing moves"))
     if plan.runs > 1:

@@ -1,27 +1,29 @@
-"""A fit on a graphics card: annealing passes, passes at p = 1, then moves made apart until nothing moves."""
+"""A fit on a graphics card: annealing passes, passes at p = 1, then moves made apart until nothing moves.
+
+A fit of many rows begins with a sample, the first of a random order, on which annealing is cheap, and grows.
+"""
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
 
 from ksums.method.data.measures import measure_clusters
-from ksums.method.data.norms import unit_vectors
 from ksums.method.data.rows import prepare
-from ksums.method.engines.gpu.card import Card, layout_for
+from ksums.method.engines.gpu.card import layout_for
 from ksums.method.engines.gpu.operations import Operations
-from ksums.method.engines.gpu.passes import Numbers, Passes
+from ksums.method.engines.gpu.passes import Numbers, Options, Passes
 from ksums.method.engines.gpu.repair import repair
-from ksums.method.engines.gpu.rows import Rows
-from ksums.method.engines.gpu.twin import prepared_rows
+from ksums.method.engines.gpu.rows import Rows, scrambled
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.fit import fit
 from ksums.method.fitting.job import Job
 from ksums.method.fitting.listener import Listener, OfSample
 from ksums.method.fitting.records import PassRecord
-from ksums.planning.gpu import products_are_split, uses_graph
+from ksums.planning.gpu import LISTS, blocks_for, groups_for, is_pushed, products_are_split, uses_graph
 from ksums.planning.plan import CardPlan, Plan
 
 
@@ -35,10 +37,13 @@ class CardJob(NamedTuple):
     budget: Budget
     centres: torch.Tensor | None = None  # (k, d)  a start that the user gave, prepared as rows are but for the scale
     graphs: bool = False  # whether passes may be recorded as CUDA graphs
+    chunk: int = 0  # rows that are on the card at a time; 0: all
 
 
 class CardRun:
     """One run under way."""
+
+    passes: Passes  # over all rows, once ``go`` has made first labels
 
     def __init__(self, job: CardJob, seed: int) -> None:
         self.job, self.plan, self.k, self._seed = job, job.plan, job.plan.k, seed
@@ -46,12 +51,9 @@ class CardRun:
         self.records: list[PassRecord] = []
         self.converged = self.interrupted = self.stopped = False
         self.value, self._best = float("inf"), torch.empty(0, dtype=torch.int32)
-        self._sampled: torch.Tensor | None = None  # (k, d)  centres of the sample
-        self.passes = self._begin(seed, split=False)
-        found = self._measures(self.passes.numbers())[0]
-        if products_are_split(found, self._variance(), job.plan.shape.d):
-            del self.passes  # its copy of the rows is not needed any more
-            self.passes = self._begin(seed, split=True)
+        self._order = scrambled(job.rows.n, seed, job.rows.device)
+        self._split = False
+        self._age = 0  # passes since lists were made
 
     @property
     def labels_of_places(self) -> torch.Tensor:
@@ -67,84 +69,176 @@ class CardRun:
         return labels
 
     def go(self) -> CardRun:
-        """All passes of the plan."""
+        """All of the plan. Interrupted before all rows have labels, it leaves nothing."""
+        sizes = (*self.plan.samples, self.plan.shape.n)
+        self.job.listener.show("preparing rows on the card")
+        self._begin(sizes[0])
+        for rows, more in zip(sizes, sizes[1:], strict=False):
+            self._pass_over_sample(rows, anneal=rows == sizes[0])
+            self._grow_to(more)
         try:
-            if self.plan.repairs:
-                self.job.listener.show("moving centres to clusters that the start missed")
-                if self.plan.sample is None:  # so that centres are means, and merging costs what it is said to cost
-                    self.passes.relax(1.0)
-                    self.passes.one_pass()
-                repair(self.passes, self._seed, self.plan.repairs)
-            self._anneal()
+            self._repair()
+            if self.plan.samples:
+                self.job.listener.pass_begins()
+                self._record("samples", 1.0)
+            else:
+                self._anneal()
+            self._improve()
             self._settle()
         except KeyboardInterrupt:  # the labels of the best whole pass
             self.interrupted = True
         return self
 
-    # ------------------------------------------------------------------------------------ stages
-    def _begin(self, seed: int, split: bool) -> Passes:
-        """First labels."""
-        rows, shape = self.job.rows, self.plan.shape
-        self.job.listener.show("preparing rows on the card")
-        lengths = rows.lengths is not None
-        layout = layout_for(
-            rows.n, shape.d, shape.k, sigma=rows.sigma, lengths=lengths, split=split,
-            weighted=rows.weights is not None,
-        )  # fmt: skip
-        graphs = self.job.graphs and uses_graph(shape)
-        passes = Passes(self.job.operations, rows, layout, seed, self.plan.blocks, graphs)
-        if self.job.centres is not None:
-            passes.start_from((self.job.centres * layout.sigma).float())
+    # ------------------------------------------------------------------------------------ start
+    def _begin(self, n: int) -> None:
+        """First labels of the first n rows, from products of the precision that they need."""
+        self.passes = self._started(n)
+        found = self._measures(self.passes.numbers())[0]
+        if products_are_split(found, self._variance(), self.plan.shape.d):
+            del self.passes  # its copy of the rows is not needed any more
+            self._split = True
+            self.passes = self._started(n)
+
+    def _started(self, n: int) -> Passes:
+        job, passes = self.job, self._passes(n)
+        if job.centres is not None:
+            passes.start_from((job.centres * passes.card.layout.sigma).float())
         elif self.plan.sample is not None:
-            if self._sampled is None:
-                self._sampled = self._centres_of_sample(passes.card, self.plan.sample, seed)
-            passes.start_from(self._sampled)
+            passes.start_from(self._centres_of_sample(passes, self.plan.sample))
+        elif self.plan.lists:
+            passes.start_from_groups(self._centres_of_groups())
         else:
             passes.start_from_rows()
         return passes
 
-    def _centres_of_sample(self, card: Card, plan: Plan, seed: int) -> torch.Tensor:
-        """The centres that the CPU finds for the first rows, which are in random order."""
-        self.job.listener.show("searching a sample")
-        at = torch.arange(plan.shape.n, device=card.table.places.device)
-        X = prepared_rows(card.table, at).cpu().numpy()
+    def _passes(self, n: int, k: int | None = None) -> Passes:
+        """Passes over the first n rows, which have no labels yet."""
+        rows, shape = self.job.rows, replace(self.plan.shape, n=n, k=k or self.k)
+        layout = layout_for(
+            n, shape.d, shape.k, sigma=rows.sigma, lengths=rows.lengths is not None, split=self._split,
+            weighted=rows.weights is not None,
+        )  # fmt: skip
+        chunk = self.job.chunk if n > self.job.chunk else 0
+        graphs = self.job.graphs and not chunk and uses_graph(shape)
+        options = Options(blocks_for(n), is_pushed(shape), graphs, chunk)
+        return Passes(self.job.operations, rows, layout, self._order, options)
+
+    def _centres_of_sample(self, passes: Passes, plan: Plan) -> torch.Tensor:
+        """The centres that the CPU finds for the first rows."""
+        job, card = self.job, passes.card
+        job.listener.show("searching a sample")
+        at = torch.arange(plan.shape.n, device=job.rows.device)
+        X = job.operations.prepared_rows(card.table, card.layout, at).cpu().numpy()
         weights = card.table.weights[at].double().cpu().numpy() if card.layout.weighted else None
         metric = "cosine" if card.layout.lengths else "l2"
-        listener = OfSample(self.job.listener, "searching a sample")
-        run = fit(Job(prepare(X, metric, weights), plan, listener, Budget(self.job.budget.deadline)), [seed])
+        listener = OfSample(job.listener, "searching a sample")
+        run = fit(Job(prepare(X, metric, weights), plan, listener, Budget(job.budget.deadline)), [self._seed])
         if run.interrupted:  # there is no first state yet
             raise KeyboardInterrupt
         centres = measure_clusters(X, run.labels, self.k, metric, weights).centres
-        found = torch.from_numpy(unit_vectors(centres) if metric == "cosine" else centres)
-        return found.float().to(at.device)
+        return self._directed(torch.from_numpy(centres).to(job.rows.device))
+
+    def _centres_of_groups(self) -> torch.Tensor:
+        """Centres of a few coarse clusters."""
+        groups = groups_for(self.k)
+        passes = self._passes(min(self.job.rows.n, LISTS.members * groups), groups)
+        passes.start_from_rows()
+        for _ in range(LISTS.passes):
+            passes.one_pass()
+        return self._directed(passes.centres())
+
+    def _directed(self, centres: torch.Tensor) -> torch.Tensor:
+        """Centres as rows are compared with them: of unit length under cosine."""
+        if self.job.rows.lengths is not None:
+            centres = centres / torch.linalg.vector_norm(centres, dim=1, keepdim=True).clamp(min=1e-30)
+        return centres.float()
+
+    # ------------------------------------------------------------------------------------ samples
+    def _pass_over_sample(self, rows: int, anneal: bool) -> None:
+        """Passes over a sample; Ctrl-C and time limits end them, and the fit after it has labelled all rows."""
+        self.job.listener.show(f"passes over a sample of {rows:,} rows")
+        value = float("inf")
+        try:
+            if anneal:
+                self._repair()
+            for relaxation in self.plan.relaxations if anneal else ():
+                self._one_pass(relaxation)
+                if self._must_stop():
+                    return
+            for _ in range(self.plan.passes_of_sample):
+                self._one_pass(1.0)
+                before, value = value, self._measures(self.passes.numbers())[0]
+                if self._must_stop() or before - value <= self.plan.tol * value:
+                    return
+        except KeyboardInterrupt:
+            self.interrupted = self.stopped = True
+
+    def _grow_to(self, n: int) -> None:
+        """From the centres of a sample to labels of more rows."""
+        centres = self._directed(self.passes.centres())
+        del self.passes
+        self.passes = self._passes(n)
+        self.passes.start_from(centres)
+
+    def _must_stop(self) -> bool:
+        self.stopped |= self.job.listener.wants_to_stop() or self.job.budget.is_over()
+        return self.stopped
+
+    # ------------------------------------------------------------------------------------ stages
+    def _repair(self) -> None:
+        """Move centres to clusters that the start missed."""
+        if not self.plan.repairs or self.stopped:
+            return
+        self.job.listener.show("moving centres to clusters that the start missed")
+        if self.plan.sample is None:  # so that centres are means, and merging costs what it is said to cost
+            self._one_pass(1.0)
+        repair(self.passes, self._seed, self.plan.repairs)
+        self._age = 0
 
     def _anneal(self) -> None:
-        """Passes with falling relaxation, then at p = 1; continues from the best of all of them."""
-        stages = [("annealing", p) for p in self.plan.relaxations] + [("pass", 1.0)] * self.plan.passes
-        for stage, relaxation in stages:
+        """Passes with falling relaxation."""
+        for relaxation in self.plan.relaxations:
             if self.stopped:
                 return
             self.job.listener.pass_begins()
-            self.passes.relax(relaxation)
-            self.passes.one_pass()
-            self._record(stage, relaxation)
-            exact = [record for record in self.records if record.stage == "pass"]
-            if exact and (exact[-1].moves == 0 or _gained_little(exact, self.plan.tol)):
-                self.converged = True
+            self._one_pass(relaxation)
+            self._record("annealing", relaxation)
+
+    def _improve(self) -> None:
+        """Passes at p = 1 while they gain; continues from the best labels so far."""
+        value = float("inf")
+        for _ in range(self.plan.passes):
+            if self.stopped:
+                break
+            self.job.listener.pass_begins()
+            self._one_pass(1.0)
+            self._record("pass", 1.0)
+            before, value = value, self.records[-1].objective
+            self.converged = self.records[-1].moves == 0 or before - value <= self.plan.tol * value
+            if self.converged:
                 break
         if not torch.equal(self.passes.card.state.labels, self._best):
             self.passes.continue_from(self._best)
 
     def _settle(self) -> None:
-        """Moves made apart, until nothing moves."""
+        """Moves made apart until nothing moves: first against lists, if there are any, then against all clusters."""
         self.passes.relax(1.0)
         while self.plan.settling and not self.stopped and len(self.records) < self.plan.max_iter:
             self.job.listener.pass_begins()
             self.passes.settling_pass(self.plan.settling)
             self._record("pass", 1.0)
             self.converged = self.records[-1].moves == 0
-            if self.converged:
+            if self.converged and self.passes.lists is None:
                 return
+            if self.converged:
+                self.passes.renew_lists(0)
+
+    def _one_pass(self, relaxation: float) -> None:
+        if self.plan.lists and self._age % LISTS.renewed == 0:
+            self.passes.renew_lists(self.plan.lists)
+        self._age += 1
+        self.passes.relax(relaxation)
+        self.passes.one_pass()
 
     # ------------------------------------------------------------------------------------ records
     def _variance(self) -> float:
@@ -176,14 +270,14 @@ class CardRun:
                 distortion=distortion,
                 pairwise=pairwise,
                 moves=int(numbers.moved),
-                comparisons=self.plan.shape.n * self.k,
+                comparisons=self.plan.shape.n * (self.k if self.passes.lists is None else self.plan.lists),
                 relaxation=relaxation,
                 smallest=numbers.smallest,
                 largest=numbers.largest,
                 seconds=time.perf_counter() - self.started,
             )
         )
-        self.stopped = self.job.listener.pass_ends(self) or self.job.budget.is_over()
+        self.stopped |= self.job.listener.pass_ends(self) or self.job.budget.is_over()
 
 
 def fit_on_card(job: CardJob, seeds: list[int]) -> CardRun:
@@ -205,7 +299,3 @@ def fit_on_card(job: CardJob, seeds: list[int]) -> CardRun:
             break
     assert best is not None
     return best
-
-
-def _gained_little(records: list[PassRecord], tol: float) -> bool:
-    return len(records) > 1 and records[-2].objective - records[-1].objective <= tol * records[-1].objective

@@ -20,9 +20,9 @@ _ALIGNED = 8
 class Layout(NamedTuple):
     """Numbers, known before the first kernel runs. Labels depend on all of them."""
 
-    n: int  # active rows
+    n: int  # active rows, of all problems
     d: int
-    k: int
+    k: int  # clusters of each problem
     aligned: int  # numbers of a low-precision row in memory
     padded: int  # columns of a product of matrices
     lengths: bool  # the kind LENGTH (cosine) instead of SQUARES
@@ -33,6 +33,12 @@ class Layout(NamedTuple):
     fixed_weight: float
     fixed_square: float
     tiles: Tiles
+    problems: int = 1  # independent ones, whose rows follow one another: see ``batches.py``
+
+    @property
+    def clusters(self) -> int:
+        """Clusters of all problems, which are numbered through."""
+        return self.k * self.problems
 
 
 class Table(NamedTuple):
@@ -43,7 +49,7 @@ class Table(NamedTuple):
     mean: torch.Tensor  # (d,)  float32, or float64 as X
     scales: torch.Tensor  # (n,)  of each row under cosine; else a single number, which is sigma
     weights: torch.Tensor  # (n,)  of mean 1; else a single 1
-    low: torch.Tensor  # (n, aligned)  float16; nothing if products are split
+    low: torch.Tensor  # (n, aligned)  float16; nothing if products are split, or if rows are lowered chunk by chunk
     low_squares: torch.Tensor  # (n,)  squared norms of the rows in low precision
     squares: torch.Tensor  # (n,)  squared norms in float32
 
@@ -63,8 +69,10 @@ class Clusters(NamedTuple):
     """What a kernel asks about a cluster: see ``kernels/clusters.py``."""
 
     relaxation: torch.Tensor  # (1,)  float32  p
+    push: torch.Tensor  # (k, d)  float32  added to C_r while a pass decides: see ``passes.py``
     vectors: torch.Tensor  # (k, d)  float32  C_r, or the direction of D_r
     low: torch.Tensor  # (1 or 2, k, padded)  float16  −2 times these: high part, and rest if products are split
+    low_squares: torch.Tensor  # (k,)  float32  squared norms of the centres in low precision
     join: torch.Tensor  # (k,)  float32
     base: torch.Tensor  # (k,)  float32
     stay: torch.Tensor  # (k,)  float32
@@ -73,6 +81,13 @@ class Clusters(NamedTuple):
     sq_composites: torch.Tensor  # (k,)  float64  D_r·D_r
     leavers: torch.Tensor  # (k,)  int32  rows that want to leave
     claims: torch.Tensor  # (k,)  int64  the move that decides: see ``kernels/moves.py``
+
+
+class Lists(NamedTuple):
+    """For each group of rows, the clusters that its rows are compared with."""
+
+    entries: torch.Tensor  # int32  clusters, list after list
+    ends: torch.Tensor  # (groups + 1,)  int32  where each list begins, and the last one ends
 
 
 class Candidates(NamedTuple):
@@ -95,7 +110,9 @@ class Card(NamedTuple):
     candidates: Candidates
 
 
-def layout_for(n: int, d: int, k: int, *, sigma: float, lengths: bool, split: bool, weighted: bool) -> Layout:
+def layout_for(
+    n: int, d: int, k: int, *, sigma: float, lengths: bool, split: bool, weighted: bool, problems: int = 1
+) -> Layout:
     """The layout of n rows that ``sigma`` brings to entries of at most 2^REACH around their mean."""
     padded = padded_columns(d)
     rows = math.ceil(math.log2(max(n, 2)))
@@ -113,12 +130,13 @@ def layout_for(n: int, d: int, k: int, *, sigma: float, lengths: bool, split: bo
         fixed_weight=2.0 ** min(30, _BITS - rows),
         fixed_square=2.0 ** (_BITS - 2 * REACH - rows - math.ceil(math.log2(max(d, 1)))),
         tiles=tiles_for(padded, k, split),
+        problems=problems,
     )
 
 
 def new_state(layout: Layout, device: torch.device) -> State:
     """Room for labels and sums."""
-    n, d, k = layout.n, layout.d, layout.k
+    n, d, k = layout.n, layout.d, layout.clusters
     return State(
         labels=torch.zeros(n, dtype=torch.int32, device=device),
         composites=torch.zeros(k, d, dtype=torch.int64, device=device),
@@ -129,17 +147,19 @@ def new_state(layout: Layout, device: torch.device) -> State:
     )
 
 
-def new_clusters(layout: Layout, device: torch.device) -> Clusters:
-    """Room for what kernels ask about clusters."""
-    k = layout.k
+def new_clusters(layout: Layout, device: torch.device, *, pushed: bool = False) -> Clusters:
+    """Room for what kernels ask about clusters; ``pushed``: with room for what is added to their centres."""
+    k = layout.clusters
 
     def of_clusters(dtype: torch.dtype) -> torch.Tensor:
         return torch.zeros(k, dtype=dtype, device=device)
 
     return Clusters(
         relaxation=torch.ones(1, device=device),
+        push=torch.zeros(k if pushed else 0, layout.d, device=device),
         vectors=torch.zeros(k, layout.d, device=device),
         low=torch.zeros(2 if layout.split else 1, k, layout.padded, dtype=torch.float16, device=device),
+        low_squares=of_clusters(torch.float32),
         join=of_clusters(torch.float32),
         base=of_clusters(torch.float32),
         stay=of_clusters(torch.float32),

@@ -8,33 +8,87 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch
 
-    from ksums.method.engines.gpu.card import Card, Layout, State, Table
+    from ksums.method.engines.gpu.card import Card, Layout, Lists, State, Table
 
 
 class Operations(ABC):
     """The steps of a pass. None of them returns anything to the host."""
 
     @abstractmethod
-    def moments(self, X: torch.Tensor, active: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Sum, least and largest value of each column over the active rows (None: all), in float64."""
+    def moments(
+        self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Sum, least and largest value of each column over the active rows (None: all), in float64, on ``device``."""
 
     @abstractmethod
-    def lower_rows(self, table: Table, layout: Layout) -> None:
-        """Fill ``low``, ``low_squares`` and ``squares`` of a table."""
+    def lower_rows(
+        self, table: Table, layout: Layout, places: torch.Tensor | None = None, low: torch.Tensor | None = None
+    ) -> None:
+        """Fill ``low``, ``low_squares`` and ``squares`` of a table.
+
+        With ``places`` only for these, and in their order into the rows of ``low``.
+        """
+
+    @abstractmethod
+    def prepared_rows(self, table: Table, layout: Layout, places: torch.Tensor) -> torch.Tensor:
+        """(x − mean)·scale of the rows at some places, in float32."""
 
     @abstractmethod
     def add_by_cluster(self, table: Table, layout: Layout, state: State, *, wide: bool = False) -> None:
         """All sums of a state from its labels; ``wide``: rows are prepared in float64, for measures."""
 
     @abstractmethod
-    def refresh(self, card: Card, *, reset: bool = True) -> None:
-        """All of ``Clusters`` from the sums and the relaxation; ``reset``: the list of candidates becomes empty."""
+    def refresh(self, card: Card, *, reset: bool = True, pushed: bool = False) -> None:
+        """All of ``Clusters`` from the sums and the relaxation.
+
+        ``reset``: the list of candidates becomes empty. ``pushed``: centres are moved by ``Clusters.push``.
+        """
 
     @abstractmethod
-    def propose(self, card: Card, order: torch.Tensor, first: int, count: int, *, start: bool = False) -> None:
+    def propose(
+        self,
+        card: Card,
+        order: torch.Tensor,
+        first: int,
+        count: int,
+        *,
+        start: bool = False,
+        low: torch.Tensor | None = None,
+    ) -> None:
         """List the rows order[first : first + count] that may gain, with their targets; ``order`` sorts by cluster.
 
-        ``start``: instead, label each row with the cluster of least cost, and write that cost into ``gains``.
+        ``start``: instead, label each row with the cluster of least cost, and write that cost into ``gains``. ``low``:
+        these rows in low precision, in this order; None: those of the table. With several problems, ``count`` rows of
+        each of them, problem by problem.
+        """
+
+    @abstractmethod
+    def propose_from_lists(
+        self,
+        card: Card,
+        order: torch.Tensor,
+        groups: torch.Tensor,
+        lists: Lists,
+        first: int,
+        count: int,
+        *,
+        within: tuple[int, int],
+        start: bool = False,
+        low: torch.Tensor | None = None,
+    ) -> None:
+        """The same for the rows of the groups first … first + count − 1, against the clusters of their lists only.
+
+        The rows of group g are order[groups[g] : groups[g + 1]], of which those ``within`` two positions of the order
+        are asked; ``low`` holds these. But for ``start``, a group is a cluster, and in its list. Ties go to the lowest
+        cluster.
+        """
+
+    @abstractmethod
+    def nearest_in_bins(self, card: Card, first: int, count: int, bins: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """(count, bins) For the clusters first … first + count − 1, the nearest other one in each bin.
+
+        Squared distances of centres in low precision, and numbers of clusters. Bin b holds the clusters b, b + bins,
+        b + 2·bins …
         """
 
     @abstractmethod
@@ -43,7 +97,7 @@ class Operations(ABC):
 
     @abstractmethod
     def summarise(self, card: Card, numbers: torch.Tensor) -> None:
-        """Fill in the numbers of ``passes.Numbers``, after a ``refresh``."""
+        """Fill in (problems, 6) numbers, those of ``passes.Numbers``, after a ``refresh`` that pushed nothing."""
 
     @abstractmethod
     def squares_to_own(self, table: Table, layout: Layout, labels: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:

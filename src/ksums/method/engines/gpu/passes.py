@@ -1,8 +1,12 @@
 """Passes over all rows on a card, block by block.
 
 A pass sorts the rows of each block by cluster, so that a program meets few clusters of its own rows; then, for each
-block: what is asked of clusters, proposals, decisions. It returns nothing to the host, so it can be recorded as a CUDA
-graph, whose kernels start without waiting for Python, and made again with another relaxation.
+block: what is asked of clusters, proposals, decisions. With lists of nearest clusters, a block is the rows of some
+clusters. A pass returns nothing to the host, so it can be recorded as a CUDA graph, whose kernels start without waiting
+for Python, and made again with another relaxation.
+
+Rows of a block move at the same time, each by the gain it has alone, so large clusters creep towards their optimum.
+Therefore their centres are *pushed*: a pass decides against C + PUSH·(C − C'), where C' is the centre one pass before.
 """
 
 from __future__ import annotations
@@ -12,10 +16,13 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ksums.method.engines.gpu.card import Card, Layout, new_candidates, new_clusters, new_state
+from ksums.method.engines.gpu.card import Card, Layout, Lists, new_candidates, new_clusters, new_state
+from ksums.method.engines.gpu.centres import set_centres
+from ksums.method.engines.gpu.lists import ends_of, nearest_lists, seeds_nearby
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.rows import Rows, new_table
-from ksums.method.engines.gpu.twin import prepared_rows
+from ksums.method.engines.gpu.streaming import Chunks
+from ksums.planning.gpu import PUSH, tiles_for
 
 _SHORT = 1 << 15
 """Below this, keys fit into 16 bits."""
@@ -34,65 +41,104 @@ class Numbers(NamedTuple):
     largest: float
 
 
+class Options(NamedTuple):
+    """How passes are made."""
+
+    blocks: int  # parts of a pass
+    pushed: bool = False
+    graphs: bool = False  # whether passes may be recorded as CUDA graphs
+    chunk: int = 0  # rows that are in low precision at a time; 0: all of them
+
+
 class Passes:
-    """The passes of one run."""
+    """The passes of one run over the first rows of a random order."""
 
     def __init__(
-        self, operations: Operations, rows: Rows, layout: Layout, seed: int, blocks: int, graphs: bool = False
+        self, operations: Operations, rows: Rows, layout: Layout, order: torch.Tensor, options: Options
     ) -> None:
-        device = rows.X.device
-        self.operations, self.blocks, self.graphs = operations, blocks, graphs
-        table = new_table(rows, layout, seed)
-        operations.lower_rows(table, layout)
+        device = order.device
+        self.operations, self.options = operations, options
+        table = new_table(rows, layout, order, options.chunk)
         self.card = Card(
-            layout, table, new_state(layout, device), new_clusters(layout, device), new_candidates(layout, device)
+            layout,
+            table,
+            new_state(layout, device),
+            new_clusters(layout, device, pushed=options.pushed),
+            new_candidates(layout, device),
         )
-        length = -(-layout.n // blocks)
-        self._block_of = torch.arange(layout.n, dtype=torch.int32, device=device) // length * layout.k
-        self._length = length
-        self._numbers = torch.zeros(len(Numbers._fields), dtype=torch.float64, device=device)
+        self._chunks = Chunks(operations, table, layout, options.chunk)
+        self.share = layout.n // layout.problems  # rows of a problem
+        self._length = -(-self.share // options.blocks)
+        within = torch.arange(self.share, dtype=torch.int32, device=device) // self._length * layout.clusters
+        self._block_of = within.repeat(layout.problems) if layout.problems > 1 else within
+        self._before = torch.zeros_like(self.card.clusters.push)
+        self.lists: Lists | None = None
+        self._numbers = torch.zeros(layout.problems, len(Numbers._fields), dtype=torch.float64, device=device)
         self._graphs: dict[str, torch.cuda.CUDAGraph] = {}
 
     # ------------------------------------------------------------------------------------ start
     def start_from_rows(self) -> None:
         """Each row joins the nearest of the first k rows."""
         places = torch.arange(self.card.layout.k, device=self.card.table.places.device)
-        self.start_from(prepared_rows(self.card.table, places))
+        self.start_from(self.operations.prepared_rows(self.card.table, self.card.layout, places))
 
     def start_from(self, vectors: torch.Tensor) -> None:
-        """Each row joins the nearest of k vectors, which are prepared as rows are."""
-        layout, clusters, n = self.card.layout, self.card.clusters, self.card.layout.n
-        high = vectors.half().float()
-        clusters.low[0, :, : layout.d] = (high * -2.0).half()
-        both = high
-        if layout.split:
-            rest = (vectors - high).half().float()
-            clusters.low[1, :, : layout.d] = (rest * -2.0).half()
-            both = high + rest
-        clusters.join.fill_(0.0 if layout.lengths else 1.0)  # so that costs are 2 − cos, or squared distances
-        clusters.base.copy_(both.square().sum(1))
-        natural = torch.arange(n, device=vectors.device)
-        self.operations.propose(self.card, natural, 0, n, start=True)
+        """Each row joins the nearest of k vectors, which are prepared as rows are. Under cosine: by their products."""
+        set_centres(self.card, vectors)
+        self._propose(self.card, torch.arange(self.card.layout.n, device=vectors.device), 0, self.share, start=True)
+        self._accept_start()
+
+    def start_from_groups(self, vectors: torch.Tensor) -> None:
+        """Each row joins the nearest of those of the first k rows that are in the groups near its own.
+
+        The groups are made by a few vectors.
+        """
+        layout, table, device = self.card.layout, self.card.table, vectors.device
+        coarse = layout._replace(k=len(vectors), tiles=tiles_for(layout.padded, len(vectors), layout.split))
+        over = Card(coarse, table, new_state(coarse, device), new_clusters(coarse, device), self.card.candidates)
+        set_centres(over, vectors)
+        everybody = torch.arange(layout.n, device=device)
+        self._propose(over, everybody, 0, layout.n, start=True)
+        labels = over.state.labels
+        lists = seeds_nearby(labels[: layout.k].long(), vectors)
+        set_centres(self.card, self.operations.prepared_rows(table, layout, everybody[: layout.k]))
+        groups = ends_of(torch.bincount(labels, minlength=coarse.k))
+        self._propose_from_lists(torch.sort(labels).indices, groups, lists, 0, coarse.k, start=True)
+        self._accept_start()
+
+    def _accept_start(self) -> None:
+        """Continue from the labels and costs that a start has written."""
         self._add_up()
         self._fill_empty()
         self.measure()
 
     def continue_from(self, labels: torch.Tensor) -> None:
-        """Go on from other labels."""
+        """Continue from other labels."""
         self.card.state.labels.copy_(labels)
         self._add_up()
 
+    def centres(self) -> torch.Tensor:
+        """(k, d) Mean of the prepared rows of each cluster, in float64."""
+        layout, state = self.card.layout, self.card.state
+        return state.composites.double() / layout.fixed / (state.sizes.double() / layout.fixed_weight)[:, None]
+
     def _add_up(self) -> None:
         self.operations.add_by_cluster(self.card.table, self.card.layout, self.card.state)
+        if self.options.pushed:
+            self._before.copy_(self.centres())
 
     def _fill_empty(self) -> None:
-        """Empty clusters, of equal seeds, get the rows that are farthest from theirs."""
-        state, costs = self.card.state, self.card.candidates.gains
+        """Empty clusters, of equal seeds, get the rows of their problem that are farthest from theirs."""
+        state, costs, layout = self.card.state, self.card.candidates.gains, self.card.layout
         while len(empty := (state.counts == 0).nonzero()[:, 0]):
             free = state.counts[state.labels.long()] > 1
-            far = torch.where(free, costs, -torch.inf)
-            chosen = torch.sort(far, descending=True, stable=True).indices[: min(len(empty), int(free.sum()))]
-            state.labels[chosen] = empty[: len(chosen)].int()
+            far = torch.where(free, costs, -torch.inf).view(layout.problems, -1)
+            by_cost = torch.sort(far, descending=True, stable=True).indices
+            problem = empty // layout.k
+            rank = torch.arange(len(empty), device=empty.device) - torch.searchsorted(problem, problem)
+            fits = rank < free.view(layout.problems, -1).sum(1)[problem]
+            chosen = by_cost[problem, rank.clamp(max=self.share - 1)] + problem * self.share
+            state.labels[chosen[fits]] = empty[fits].int()
             self._add_up()
 
     # ------------------------------------------------------------------------------------ passes
@@ -100,36 +146,99 @@ class Passes:
         """The relaxation of the passes that follow."""
         self.card.clusters.relaxation.fill_(relaxation)
 
+    def renew_lists(self, length: int) -> None:
+        """From now on, compare rows with the ``length`` clusters that are nearest to their own only; 0: with all."""
+        found = nearest_lists(self.operations, self.card, length) if length else None
+        if found is None or self.lists is None or len(found.entries) != len(self.lists.entries):
+            self._graphs = {name: graph for name, graph in self._graphs.items() if "lists" not in name}
+            self.lists = found
+        else:  # CUDA graphs read where they were recorded
+            self.lists.entries.copy_(found.entries)
+
     def one_pass(self) -> None:
         """All rows once."""
-        self._make("pass", self._one_pass)
+        self._make("pass" if self.lists is None else "pass with lists", self._one_pass)
 
     def settling_pass(self, rounds: int) -> None:
         """All rows propose once; then moves that concern no cluster twice are made, ``rounds`` times, each time against
         the new state. At p = 1 the objective cannot rise; if nothing moves, no row that proposes gains by a move."""
-        self._make("settling", lambda: self._settling_pass(rounds))
+        name = "settling" if self.lists is None else "settling with lists"
+        self._make(name, lambda: self._settling_pass(rounds))
 
     def _one_pass(self) -> None:
-        card, n = self.card, self.card.layout.n
+        card = self.card
         card.state.moved.zero_()
-        order = self._sorted(card.state.labels if self.blocks == 1 else card.state.labels + self._block_of)
-        for first in range(0, n, self._length):
-            count = min(self._length, n - first)
-            self.operations.refresh(card)
-            self.operations.propose(card, order, first, count)
-            self.operations.decide(card, count)
+        if self.options.pushed:
+            self._push()
+        if self.lists is None:
+            self._pass_over_blocks()
+        else:
+            self._pass_over_lists(self.lists)
         self.measure()
+
+    def _push(self) -> None:
+        """Where centres are heading."""
+        now = self.centres().float()
+        torch.sub(now, self._before, out=self.card.clusters.push).mul_(PUSH)
+        self._before.copy_(now)
+
+    def _pass_over_blocks(self) -> None:
+        card, problems = self.card, self.card.layout.problems
+        order = self._sorted(card.state.labels if self.options.blocks == 1 else card.state.labels + self._block_of)
+        for first in range(0, self.share, self._length):
+            count = min(self._length, self.share - first)
+            self.operations.refresh(card, pushed=self.options.pushed)
+            self._propose(card, order, first * problems, count)
+            self.operations.decide(card, count * problems)
+
+    def _pass_over_lists(self, lists: Lists) -> None:
+        """A block is the rows of some clusters, whose numbers are random."""
+        card, k = self.card, self.card.layout.k
+        order, groups = self._grouped()
+        length = -(-k // self.options.blocks)
+        for first in range(0, k, length):
+            self.operations.refresh(card, pushed=self.options.pushed)
+            self._propose_from_lists(order, groups, lists, first, min(length, k - first))
+            self.operations.decide(card, card.layout.n)
 
     def _settling_pass(self, rounds: int) -> None:
         card, n = self.card, self.card.layout.n
         card.state.moved.zero_()
         self.operations.refresh(card)
-        self.operations.propose(card, self._sorted(card.state.labels), 0, n)
+        if self.lists is None:
+            self._propose(card, self._sorted(card.state.labels), 0, self.share)
+        else:
+            order, groups = self._grouped()
+            self._propose_from_lists(order, groups, self.lists, 0, card.layout.k)
         for number in range(rounds):
             if number:
                 self.operations.refresh(card, reset=False)
             self.operations.decide(card, n, apart=True)
         self.measure()
+
+    def _propose(self, card: Card, order: torch.Tensor, first: int, count: int, *, start: bool = False) -> None:
+        for at, some, low in self._chunks.of(order, first, count):
+            self.operations.propose(card, order, at, some, start=start, low=low)
+
+    def _propose_from_lists(
+        self, order: torch.Tensor, groups: torch.Tensor, lists: Lists, first: int, count: int, *, start: bool = False
+    ) -> None:
+        begin, end = 0, self.card.layout.n
+        if self._chunks.length:
+            begin, end = groups[[first, first + count]].tolist()
+        for at, some, low in self._chunks.of(order, begin, end - begin):
+            self.operations.propose_from_lists(
+                self.card, order, groups, lists, first, count, within=(at, at + some), start=start, low=low
+            )
+
+    def _grouped(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Places sorted by cluster, and where each cluster begins."""
+        return torch.sort(self.card.state.labels).indices, ends_of(self.card.state.counts)
+
+    def _sorted(self, keys: torch.Tensor) -> torch.Tensor:
+        """Places sorted by key; short keys are sorted faster."""
+        short = self.options.blocks * self.card.layout.clusters < _SHORT
+        return torch.sort(keys.short() if short else keys).indices
 
     def _make(self, name: str, work: Callable[[], None]) -> None:
         """Work that returns nothing to the host: the first time as it is, later from a CUDA graph, if there may be one.
@@ -141,8 +250,8 @@ class Passes:
             self._graphs[name].replay()
             return
         same = self.card.layout._replace(sigma=1.0)  # no kernel is compiled for a scale
-        known = (name, same, self.blocks, self.card.table.X.dtype, self.card.table.X.device)
-        if not self.graphs or known not in _COMPILED:
+        known = (name, same, self.options, self.card.table.X.dtype, self.card.state.labels.device)
+        if not self.options.graphs or known not in _COMPILED:
             work()
             _COMPILED.add(known)
             return
@@ -153,11 +262,6 @@ class Passes:
         self._graphs[name] = graph
         graph.replay()
 
-    def _sorted(self, keys: torch.Tensor) -> torch.Tensor:
-        """Places sorted by key; short keys are sorted faster."""
-        short = self.blocks * self.card.layout.k < _SHORT
-        return torch.sort(keys.short() if short else keys).indices
-
     # ------------------------------------------------------------------------------------ measures
     def measure(self) -> None:
         """Fill in what ``numbers`` returns."""
@@ -165,5 +269,9 @@ class Passes:
         self.operations.summarise(self.card, self._numbers)
 
     def numbers(self) -> Numbers:
-        """The numbers of the last pass."""
-        return Numbers(*self._numbers.tolist())
+        """The numbers of the last pass; of a single problem."""
+        return Numbers(*self._numbers[0].tolist())
+
+    def squares_of_problems(self) -> torch.Tensor:
+        """(problems,) Sums of squares after the last pass, on the device."""
+        return self._numbers[:, 0]

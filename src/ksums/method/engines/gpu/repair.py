@@ -13,11 +13,10 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from ksums.method.engines.gpu.card import Card
+from ksums.method.engines.gpu.lists import nearest_clusters
 from ksums.method.engines.gpu.passes import Passes
 from ksums.method.engines.gpu.rows import scrambled_keys
-from ksums.method.engines.gpu.twin import prepared_rows
-from ksums.planning.gpu import REPAIR
+from ksums.planning.gpu import LISTS, REPAIR
 
 _COSTS = 1 << 24
 """Distances that are computed at a time."""
@@ -34,6 +33,8 @@ def repair(passes: Passes, seed: int, rounds: int) -> int:
         before, labels = passes.numbers().squares, passes.card.state.labels.clone()
         count = _relocate(passes, seed + 1 + number)
         if count:
+            if passes.lists is not None:
+                passes.renew_lists(LISTS.length)
             passes.one_pass()
         if not count or not passes.numbers().squares < before:
             passes.continue_from(labels)
@@ -46,12 +47,11 @@ def repair(passes: Passes, seed: int, rounds: int) -> int:
 def _relocate(passes: Passes, seed: int) -> int:
     """Dissolve some clusters and start as many elsewhere; returns how many."""
     card, state = passes.card, passes.card.state
-    sizes = state.sizes.double() / card.layout.fixed_weight
-    centres = state.composites.double() / card.layout.fixed / sizes[:, None]
+    centres = passes.centres()
     own = passes.operations.squares_to_own(card.table, card.layout, state.labels, centres)
     tried = _drawn(own, min(max(REPAIR.least, int(REPAIR.share * card.layout.k)), REPAIR.most, card.layout.n), seed)
-    gains = _gains(card, own, tried)
-    costs, partners = _merging(centres.float(), sizes.float())
+    gains = _gains(passes, own, tried)
+    costs, partners = _merging(passes, centres.float())
     pairs = _pairs(*(values.cpu().numpy() for values in (gains, state.labels[tried], costs, partners)))
     if not pairs:
         return 0
@@ -61,7 +61,7 @@ def _relocate(passes: Passes, seed: int) -> int:
     now = torch.arange(card.layout.k, dtype=torch.int32, device=tried.device)
     now[freed.long()] = joined
     labels = now[state.labels.long()]
-    for at, nearer in _nearer(card, own, rows):  # not all rows of a cluster: its centre has the least sum of squares
+    for at, nearer in _nearer(passes, own, rows):  # not all rows of a cluster: its centre has the least sum of squares
         gained, which = nearer.max(1)
         labels[at] = torch.where(gained > 0.0, freed[which], labels[at])
     passes.continue_from(labels)
@@ -75,38 +75,41 @@ def _drawn(squares: torch.Tensor, count: int, seed: int) -> torch.Tensor:
     return torch.sort(keys, stable=True).indices[:count]
 
 
-def _nearer(card: Card, own: torch.Tensor, rows: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+def _nearer(passes: Passes, own: torch.Tensor, rows: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """|y − C|² − |y − x|² for each y and some rows x of its cluster, where that is above 0; a few rows y at a time."""
-    targets, length, labels = prepared_rows(card.table, rows), max(1, _COSTS // len(rows)), card.state.labels
-    for first in range(0, card.layout.n, length):
-        at = torch.arange(first, min(first + length, card.layout.n), device=rows.device)
-        y = prepared_rows(card.table, at)
+    card, prepared = passes.card, passes.operations.prepared_rows
+    targets, length, labels = prepared(card.table, card.layout, rows), max(1, _COSTS // len(rows)), card.state.labels
+    concerned = torch.zeros(card.layout.k, dtype=torch.bool, device=rows.device)
+    concerned[labels[rows].long()] = True
+    for at in concerned[labels.long()].nonzero()[:, 0].split(length):
+        y = prepared(card.table, card.layout, at)
         norms = y.square().sum(1, keepdim=True) + targets.square().sum(1)
         gained = own[at, None].float() - (norms - 2.0 * (y @ targets.T)).clamp(min=0.0)
         clear = (labels[at, None] == labels[rows]) & (gained > _ROUNDING * norms)
         yield at, torch.where(clear, gained, 0.0)
 
 
-def _gains(card: Card, own: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+def _gains(passes: Passes, own: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """What a centre at each of some rows would gain."""
-    total = torch.zeros(len(rows), dtype=torch.float64, device=rows.device)
-    for at, nearer in _nearer(card, own, rows):
+    card, total = passes.card, torch.zeros(len(rows), dtype=torch.float64, device=rows.device)
+    for at, nearer in _nearer(passes, own, rows):
         gained = nearer.double()
         total += (gained * card.table.weights[at, None] if card.layout.weighted else gained).sum(0)
     return total
 
 
-def _merging(centres: torch.Tensor, sizes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _merging(passes: Passes, centres: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """What it costs to merge each cluster with the one where that costs least, and which that is."""
-    k = len(centres)
-    costs, partners = torch.empty(k, device=sizes.device), torch.empty(k, dtype=torch.int64, device=sizes.device)
-    norms, length = centres.square().sum(1), max(1, _COSTS // k)
-    for first in range(0, k, length):
-        part = torch.arange(first, min(first + length, k), device=sizes.device)
-        squares = (norms[part, None] - 2.0 * (centres[part] @ centres.T) + norms).clamp(min=0.0)
-        cost = squares * (sizes[part, None] * sizes / (sizes[part, None] + sizes))
-        cost[torch.arange(len(part), device=sizes.device), part] = torch.inf
-        costs[part], partners[part] = cost.min(1)
+    card, k = passes.card, passes.card.layout.k
+    sizes = (card.state.sizes.double() / card.layout.fixed_weight).float()
+    near = nearest_clusters(passes.operations, card, min(REPAIR.near, k - 1))[0].long()
+    costs, partners = torch.empty_like(sizes), torch.empty_like(near[:, 0])
+    for part in torch.arange(k, device=sizes.device).split(max(1, _COSTS // near.shape[1] // centres.shape[1])):
+        others = near[part]
+        cost = (centres[part, None] - centres[others]).square().sum(2)
+        cost *= sizes[part, None] * sizes[others] / (sizes[part, None] + sizes[others])
+        costs[part], best = cost.min(1)
+        partners[part] = others.gather(1, best[:, None])[:, 0]
     return costs, partners
 
 

@@ -13,6 +13,8 @@ from ksums.method.engines.gpu.operations import Operations
 _MIX = -7046029254386353131, -4658895280553007687, -7723592293110705685
 """Odd numbers that scramble the bits of another number when it is multiplied by them."""
 
+SLOTS = 2
+"""Chunks of rows that are in low precision at a time."""
 _NUMBERS = 1 << 24
 """Numbers that are converted to float64 at a time."""
 _EXPONENT, _EXPONENT_OF_WIDE = 120, 1000
@@ -22,7 +24,8 @@ _EXPONENT, _EXPONENT_OF_WIDE = 120, 1000
 class Rows(NamedTuple):
     """What is known of the rows before there are clusters."""
 
-    X: torch.Tensor  # (N, d)
+    X: torch.Tensor  # (N, d)  on the card, or in pinned memory of the host
+    device: torch.device  # of everything else
     active: torch.Tensor | None  # (n,)  rows with a weight and a direction; None: all
     weights: torch.Tensor | None  # (n,)  float32, of mean 1, of the active rows
     mean: torch.Tensor  # (d,)
@@ -36,13 +39,20 @@ class Rows(NamedTuple):
         return len(self.X) if self.active is None else len(self.active)
 
 
-def read_rows(X: torch.Tensor, weights: torch.Tensor | None, cosine: bool, operations: Operations) -> Rows:
-    """Read finite rows once."""
+def read_rows(
+    X: torch.Tensor,
+    weights: torch.Tensor | None,
+    cosine: bool,
+    operations: Operations,
+    device: torch.device | None = None,
+) -> Rows:
+    """Read finite rows once. ``device``: the card, if X is in memory of the host."""
+    device = X.device if device is None else device
     exact = torch.float64 if X.dtype == torch.float64 else torch.float32
     active = None if weights is None else weights > 0
     lengths = None
     if cosine:
-        lengths = _lengths(X).to(exact)
+        lengths = _lengths(X).to(device, exact)
         directed = lengths > 4 * torch.finfo(exact).tiny
         active = directed if active is None else active & directed
     if active is not None:
@@ -54,26 +64,26 @@ def read_rows(X: torch.Tensor, weights: torch.Tensor | None, cosine: bool, opera
         weights = (own / mean_weight).float()
     if lengths is not None and active is not None:
         lengths = lengths[active]
-    total, least, most = operations.moments(X, active)
+    total, least, most = operations.moments(X, active, device)
     mean = torch.zeros_like(total) if cosine else total / (len(X) if active is None else len(active))
     largest = float(torch.maximum(most - mean, mean - least).max())
     sigma = 1.0 if cosine else _scale(largest, wide=exact == torch.float64)
-    return Rows(X, active, weights, mean.to(exact), lengths, largest, sigma, mean_weight)
+    return Rows(X, device, active, weights, mean.to(exact), lengths, largest, sigma, mean_weight)
 
 
-def new_table(rows: Rows, layout: Layout, seed: int) -> Table:
-    """The rows in random order; what low precision needs is still to be filled in."""
-    device, n = rows.X.device, layout.n
-    order = scrambled(n, seed, device)
+def new_table(rows: Rows, layout: Layout, order: torch.Tensor, chunk: int) -> Table:
+    """The rows order[:n]; what low precision needs is still to be filled in. ``chunk``: see ``streaming.py``."""
+    device, n = order.device, layout.n
+    order = order[:n]
     one = torch.ones(1, device=device)
-    scales = layout.sigma * one.to(rows.mean) if rows.lengths is None else 1.0 / rows.lengths[order]
+    lowered = 0 if layout.split else SLOTS * chunk or n
     return Table(
         X=rows.X,
         places=order if rows.active is None else rows.active[order],
         mean=rows.mean,
-        scales=scales,
+        scales=layout.sigma * one.to(rows.mean) if rows.lengths is None else 1.0 / rows.lengths[order],
         weights=one if rows.weights is None else rows.weights[order],
-        low=torch.empty(0 if layout.split else n, layout.aligned, dtype=torch.float16, device=device),
+        low=torch.empty(lowered, layout.aligned, dtype=torch.float16, device=device),
         low_squares=torch.empty(n, device=device),
         squares=torch.empty(n, device=device),
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import torch
 
-from ksums.method.engines.gpu.card import Card, Layout, State, Table
+from ksums.method.engines.gpu.card import Card, Layout, Lists, State, Table
+from ksums.method.engines.gpu.centres import write_low
 from ksums.method.engines.gpu.operations import Operations
 from ksums.planning.gpu import PER_SIZE, tolerance_for
 from ksums.rules.kinds import VANISHED
@@ -22,49 +23,54 @@ _NO_CLAIM = 0x7FFFFFFFFFFFFFFF
 class Twin(Operations):
     """See ``operations.Operations``."""
 
-    def moments(self, X: torch.Tensor, active: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def moments(
+        self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """See ``operations.Operations``."""
-        exact = (X if active is None else X[active]).double()
-        return exact.sum(0), exact.amin(0), exact.amax(0)
+        exact = (X if active is None else X[active.to(X.device)]).double()
+        return exact.sum(0).to(device), exact.amin(0).to(device), exact.amax(0).to(device)
 
-    def lower_rows(self, table: Table, layout: Layout) -> None:
+    def lower_rows(
+        self, table: Table, layout: Layout, places: torch.Tensor | None = None, low: torch.Tensor | None = None
+    ) -> None:
         """See ``operations.Operations``."""
-        x = prepared_rows(table, torch.arange(layout.n, device=table.X.device))
-        low = x.half()
+        i = torch.arange(layout.n, device=table.places.device) if places is None else places.long()
+        to = table.low if low is None else low
+        x = prepared_rows(table, i)
+        both = x.half().float()
         if layout.split:
-            both = low.float() + (x - low.float()).half().float()
+            both += (x - both).half().float()
         else:
-            table.low.zero_()
-            table.low[:, : layout.d] = low
-            both = low.float()
-        table.squares.copy_(x.square().sum(1))
-        table.low_squares.copy_(both.square().sum(1))
+            to[: len(i)].zero_()
+            to[: len(i), : layout.d] = x.half()
+        table.squares[i] = x.square().sum(1)
+        table.low_squares[i] = both.square().sum(1)
+
+    def prepared_rows(self, table: Table, layout: Layout, places: torch.Tensor) -> torch.Tensor:
+        """See ``operations.Operations``."""
+        return prepared_rows(table, places.long())
 
     def add_by_cluster(self, table: Table, layout: Layout, state: State, *, wide: bool = False) -> None:
         """See ``operations.Operations``."""
-        everybody = torch.arange(layout.n, device=table.X.device)
+        everybody = torch.arange(layout.n, device=table.places.device)
         for sums in (state.composites, state.counts, state.sizes, state.norm_sums):
             sums.zero_()
         _add(table, layout, state, everybody, state.labels, 1, wide)
 
-    def refresh(self, card: Card, *, reset: bool = True) -> None:
+    def refresh(self, card: Card, *, reset: bool = True, pushed: bool = False) -> None:
         """See ``operations.Operations``."""
         layout, _, state, clusters, candidates = card
         n = state.sizes.double() / layout.fixed_weight
         p = _exponent(clusters.relaxation.double(), n)
         composites = state.composites.double() / layout.fixed
         clusters.sq_composites.copy_(composites.square().sum(1))
+        if pushed:
+            composites += n[:, None] * clusters.push.double()
         length = n.clamp(min=1e-30)
         if layout.lengths:
-            length = torch.maximum(clusters.sq_composites.sqrt(), VANISHED * n + 1e-30)
+            length = torch.maximum(composites.square().sum(1).sqrt(), VANISHED * n + 1e-30)
         clusters.vectors.copy_(composites / length[:, None])
-        high = clusters.vectors.half()
-        both = high.float()
-        clusters.low[0, :, : layout.d] = (both * -2.0).half()
-        if layout.split:
-            rest = (clusters.vectors - both).half().float()
-            clusters.low[1, :, : layout.d] = (rest * -2.0).half()
-            both = both + rest
+        both = write_low(layout, clusters, clusters.vectors)
         if layout.lengths:
             clusters.join.copy_(p / length)
             clusters.stay.copy_(p / length)
@@ -72,7 +78,7 @@ class Twin(Operations):
         else:
             join = torch.exp(p * torch.log(n / (n + 1.0)))
             clusters.join.copy_(join)
-            clusters.base.copy_(join * both.double().square().sum(1))
+            clusters.base.copy_(join * both.double().square().sum(1))  # not join·low_squares, which is rounded twice
             clusters.stay.copy_(torch.exp(p * torch.log(n / torch.maximum(n - 1.0, 0.5 * n))))
         clusters.weight.copy_(n)
         clusters.members.copy_(state.counts)
@@ -81,37 +87,83 @@ class Twin(Operations):
         if reset:
             candidates.number.zero_()
 
-    def propose(self, card: Card, order: torch.Tensor, first: int, count: int, *, start: bool = False) -> None:
+    def propose(
+        self,
+        card: Card,
+        order: torch.Tensor,
+        first: int,
+        count: int,
+        *,
+        start: bool = False,
+        low: torch.Tensor | None = None,
+    ) -> None:
         """See ``operations.Operations``."""
-        layout, table, state, clusters, candidates = card
-        i = order[first : first + count].long()
-        products = self._products(card, i)
-        xi = table.low_squares[i]
-        if layout.lengths:
-            a = clusters.join[None, :]
-            costs = _ABOVE - (a - products) / (1.0 + (1.0 + a * a - a * products).clamp(min=0.0).sqrt())
-        else:
-            costs = (xi[:, None] + products) * clusters.join + clusters.base
-        own = state.labels[i].long()
-        if not start:
-            costs[torch.arange(len(i)), own] = _FAR
-        best, target = _least(costs, layout.tiles.clusters, layout.tiles.bits(layout.k))
-        if start:
-            state.labels[i] = target.int()
-            candidates.gains[i] = best
-            return
-        staying = products[torch.arange(len(i)), own]
-        a, tolerance = clusters.stay[own], tolerance_for(layout.split)
-        if layout.lengths:
-            root = (1.0 + a * a + a * staying).clamp(min=0.0).sqrt()
-            limit = _ABOVE + (a + staying) / (1.0 + root) + tolerance
-        else:
-            limit = (xi + staying + clusters.base[own] / clusters.join[own]) * a * (1.0 + tolerance)
-        wants = best < limit
-        old, new = int(candidates.number), int(wants.sum())
-        candidates.rows[old : old + new] = i[wants].int()
-        candidates.targets[old : old + new] = target[wants].int()
-        candidates.number.add_(new)
+        layout, state, k = card.layout, card.state, card.layout.k
+        for problem in range(layout.problems):
+            i = order[first + problem * count : first + (problem + 1) * count].long()
+            v = torch.arange(problem * k, (problem + 1) * k, device=i.device)
+            costs, own_products, own = self._costs(card, i, v, low)
+            if not start:
+                costs[torch.arange(len(i)), own - problem * k] = _FAR
+            best, target = _least(costs, layout.tiles.clusters, layout.tiles.bits(k))
+            target = (target + problem * k).int()
+            if start:
+                state.labels[i] = target
+                card.candidates.gains[i] = best
+            else:
+                self._list_candidates(card, i, own, own_products, best, target)
+
+    def propose_from_lists(
+        self,
+        card: Card,
+        order: torch.Tensor,
+        groups: torch.Tensor,
+        lists: Lists,
+        first: int,
+        count: int,
+        *,
+        within: tuple[int, int],
+        start: bool = False,
+        low: torch.Tensor | None = None,
+    ) -> None:
+        """See ``operations.Operations``."""
+        for g in range(first, first + count):
+            begin, end = max(int(groups[g]), within[0]), min(int(groups[g + 1]), within[1])
+            if begin >= end:
+                continue
+            i = order[begin:end].long()
+            v = torch.unique(lists.entries[lists.ends[g] : lists.ends[g + 1]]).long()
+            x = None if low is None else low[begin - within[0] : end - within[0]]
+            costs, own_products, own = self._costs(card, i, v, x)
+            if not start:
+                costs[:, v == g] = _FAR
+            best = costs.amin(1)
+            target = v[(costs == best[:, None]).int().argmax(1)].int()
+            if start:
+                card.state.labels[i] = target
+                card.candidates.gains[i] = best
+            else:
+                self._list_candidates(card, i, own, own_products, best, target)
+
+    def nearest_in_bins(self, card: Card, first: int, count: int, bins: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """See ``operations.Operations``."""
+        layout, clusters = card.layout, card.clusters
+        r = torch.arange(first, first + count, device=clusters.low.device)
+        c = clusters.low.float()
+        products = c[0, r] @ c[0].T
+        if layout.split:
+            products = products + c[1, r] @ c[0].T + c[0, r] @ c[1].T
+        squares = clusters.low_squares[r, None] + clusters.low_squares - 0.5 * products
+        squares[torch.arange(count), r] = _FAR
+        least = torch.full((count, bins), _FAR, device=r.device)
+        which = torch.zeros(count, bins, dtype=torch.int32, device=r.device)
+        for begin in range(0, layout.k, bins):
+            part = squares[:, begin : begin + bins]
+            nearer = part < least[:, : part.shape[1]]
+            number = torch.arange(begin, begin + part.shape[1], dtype=torch.int32, device=r.device)
+            which[:, : part.shape[1]] = torch.where(nearer, number, which[:, : part.shape[1]])
+            least[:, : part.shape[1]] = torch.where(nearer, part, least[:, : part.shape[1]])
+        return least, which
 
     def decide(self, card: Card, most: int, *, apart: bool = False) -> None:
         """See ``operations.Operations``."""
@@ -143,31 +195,76 @@ class Twin(Operations):
         sizes = state.sizes.double() / layout.fixed_weight
         squares = state.norm_sums.double() / layout.fixed_square - clusters.sq_composites / sizes
         squares = squares.clamp(min=0.0)
-        sums = [values.sum() for values in (squares, sizes * squares, clusters.sq_composites.sqrt())]
-        numbers.copy_(torch.stack([*sums, state.moved[0].double(), sizes.min(), sizes.max()]))
+        of_clusters = squares, sizes * squares, clusters.sq_composites.sqrt(), sizes
+        squares, pairs, lengths, sizes = (values.view(layout.problems, layout.k) for values in of_clusters)
+        sums = [values.sum(1) for values in (squares, pairs, lengths)]
+        moved = state.moved.double().expand(layout.problems)
+        numbers.copy_(torch.stack([*sums, moved, sizes.amin(1), sizes.amax(1)], 1))
 
     def squares_to_own(self, table: Table, layout: Layout, labels: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
         """See ``operations.Operations``."""
         rows = prepared_rows(table, torch.arange(layout.n, device=labels.device), wide=True)
         return (rows - centres[labels.long()]).square().sum(1)
 
-    def _products(self, card: Card, i: torch.Tensor) -> torch.Tensor:
-        """−2 x·c for all clusters."""
+    def _costs(
+        self, card: Card, i: torch.Tensor, v: torch.Tensor, low: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """What it costs the rows at places i to join the clusters v; −2 x·c of their own clusters, and which these are."""
+        layout, clusters = card.layout, card.clusters
+        own = card.state.labels[i].long()
+        both = torch.unique(torch.cat([v, own]))
+        products = self._products(card, i, both, low)
+        own_products = products[torch.arange(len(i)), torch.searchsorted(both, own)]
+        products = products[:, torch.searchsorted(both, v)]
+        join = clusters.join[v]
+        if layout.lengths:
+            root = (1.0 + join * join - join * products).clamp(min=0.0).sqrt()
+            return _ABOVE - (join - products) / (1.0 + root), own_products, own
+        return (card.table.low_squares[i, None] + products) * join + clusters.base[v], own_products, own
+
+    def _products(self, card: Card, i: torch.Tensor, v: torch.Tensor, low: torch.Tensor | None) -> torch.Tensor:
+        """−2 x·c of the rows at places i with the clusters v; ``low``: these rows in low precision."""
         layout, table, clusters = card.layout, card.table, card.clusters
-        c = clusters.low[..., : layout.d].float()
+        c = clusters.low[:, v, : layout.d].float()
         if not layout.split:
-            return table.low[i, : layout.d].float() @ c[0].T
+            x = table.low[i] if low is None else low[: len(i)]
+            return x[:, : layout.d].float() @ c[0].T
         x = prepared_rows(table, i)
         high = x.half().float()
         rest = (x - high).half().float()
         return high @ c[0].T + rest @ c[0].T + high @ c[1].T
+
+    def _list_candidates(
+        self,
+        card: Card,
+        i: torch.Tensor,
+        own: torch.Tensor,
+        own_products: torch.Tensor,
+        best: torch.Tensor,
+        target: torch.Tensor,
+    ) -> None:
+        """Rows whose least cost is not above what they pay for staying, or little, become candidates."""
+        layout, table, _, clusters, candidates = card
+        a, tolerance = clusters.stay[own], tolerance_for(layout.split)
+        if layout.lengths:
+            root = (1.0 + a * a + a * own_products).clamp(min=0.0).sqrt()
+            limit = _ABOVE + (a + own_products) / (1.0 + root) + tolerance
+        else:
+            stay = table.low_squares[i] + own_products + clusters.base[own] / clusters.join[own]
+            limit = stay * a * (1.0 + tolerance)
+        wants = best < limit
+        old, new = int(candidates.number), int(wants.sum())
+        candidates.rows[old : old + new] = i[wants].int()
+        candidates.targets[old : old + new] = target[wants]
+        candidates.number.add_(new)
 
 
 def prepared_rows(table: Table, i: torch.Tensor, wide: bool = False) -> torch.Tensor:
     """(x − mean)·scale of the rows at places i."""
     kind = torch.float64 if wide else table.mean.dtype
     scales = table.scales[i] if len(table.scales) > 1 else table.scales
-    x = (table.X[table.places[i]].to(kind) - table.mean.to(kind)) * scales.to(kind)[:, None]
+    x = table.X[table.places[i].to(table.X.device)].to(i.device, kind)
+    x = (x - table.mean.to(kind)) * scales.to(kind)[:, None]
     return x if wide else x.float()
 
 

@@ -8,33 +8,40 @@ import triton.language as tl
 
 @triton.jit
 def coefficients(
-    composites, counts, sizes, relaxation, vectors, low, join, base, stay, weight, members, sq_composites, leavers,
-    claims, candidates, k, d, padded, inv_fixed, inv_weight, per_size, vanished,
-    BD: tl.constexpr, LENGTHS: tl.constexpr, SPLIT: tl.constexpr, RESET: tl.constexpr,
+    composites, counts, sizes, relaxation, push, vectors, low, low_squares, join, base, stay, weight, members,
+    sq_composites, leavers, claims, candidates, k, d, padded, inv_fixed, inv_weight, per_size, vanished,
+    BD: tl.constexpr, LENGTHS: tl.constexpr, SPLIT: tl.constexpr, RESET: tl.constexpr, PUSHED: tl.constexpr,
 ):  # fmt: skip
     """One program for each cluster. With n its size and p the relaxation, at most ``per_size``·n and at least 1:
 
     ``join`` (n/(n + 1))^p, ``stay`` (n/(n − 1))^p, ``base`` join·|C|², all for a row of weight 1;
-    LENGTHS: ``join`` and ``stay`` p/|D|. RESET: there are no candidates any more.
+    LENGTHS: ``join`` and ``stay`` p/|D|. RESET: there are no candidates any more. PUSHED: D is what it would be if
+    the centre were moved by ``push``; ``sq_composites`` is D·D as it is.
     """
     r = tl.program_id(0)
     r64 = r.to(tl.int64)
     n = tl.load(sizes + r).to(tl.float64) * inv_weight
     p = tl.minimum(tl.load(relaxation).to(tl.float64), tl.maximum(1.0, n * per_size))
     square = tl.zeros((), tl.float64)
+    pushed = tl.zeros((), tl.float64)
     for c0 in range(0, d, BD):
         t = c0 + tl.arange(0, BD)
         c = tl.load(composites + r64 * d + t, mask=t < d, other=0).to(tl.float64) * inv_fixed
         square += tl.sum(c * c)
+        if PUSHED:
+            c += n * tl.load(push + r64 * d + t, mask=t < d, other=0.0).to(tl.float64)
+            pushed += tl.sum(c * c)
     if LENGTHS:
-        length = tl.maximum(tl.sqrt(square), vanished * n + 1e-30)
+        length = tl.maximum(tl.sqrt(pushed if PUSHED else square), vanished * n + 1e-30)
     else:
         length = tl.maximum(n, 1e-30)
     low_square = tl.zeros((), tl.float64)
     for c0 in range(0, padded, BD):
         t = c0 + tl.arange(0, BD)
-        c = tl.load(composites + r64 * d + t, mask=t < d, other=0).to(tl.float64) * inv_fixed / length
-        vector = c.to(tl.float32)
+        c = tl.load(composites + r64 * d + t, mask=t < d, other=0).to(tl.float64) * inv_fixed
+        if PUSHED:
+            c += n * tl.load(push + r64 * d + t, mask=t < d, other=0.0).to(tl.float64)
+        vector = (c / length).to(tl.float32)
         tl.store(vectors + r64 * d + t, vector, mask=t < d)
         high = vector.to(tl.float16).to(tl.float32)
         both = high
@@ -44,6 +51,7 @@ def coefficients(
             both += rest
             tl.store(low + (k + r64) * padded + t, (rest * -2.0).to(tl.float16), mask=t < padded)
         low_square += tl.sum(both.to(tl.float64) * both.to(tl.float64))
+    tl.store(low_squares + r, low_square.to(tl.float32))
     if LENGTHS:
         tl.store(join + r, (p / length).to(tl.float32))
         tl.store(stay + r, (p / length).to(tl.float32))
@@ -65,15 +73,17 @@ def coefficients(
 
 @triton.jit
 def summary(sizes, norm_sums, sq_composites, moved, numbers, k, inv_weight, inv_square, BK: tl.constexpr):
-    """Sums over the clusters: squares, pairs, lengths, then moves, and the smallest and largest size."""
+    """For each problem, sums over its k clusters: squares, pairs, lengths; then moves, the least and the largest size."""
+    problem = tl.program_id(0)
     squares = tl.zeros((BK,), tl.float64)
     pairs = tl.zeros((BK,), tl.float64)
     lengths = tl.zeros((BK,), tl.float64)
     smallest = tl.full((BK,), float("inf"), tl.float64)
     largest = tl.zeros((BK,), tl.float64)
     for first in range(0, k, BK):
-        r = first + tl.arange(0, BK)
-        known = r < k
+        at = first + tl.arange(0, BK)
+        known = at < k
+        r = problem * k + at
         n = tl.load(sizes + r, mask=known, other=0).to(tl.float64) * inv_weight
         square = tl.load(sq_composites + r, mask=known, other=0.0)
         within = tl.load(norm_sums + r, mask=known, other=0).to(tl.float64) * inv_square
@@ -83,6 +93,7 @@ def summary(sizes, norm_sums, sq_composites, moved, numbers, k, inv_weight, inv_
         lengths += tl.sqrt(square)
         smallest = tl.minimum(smallest, tl.where(known, n, float("inf")))
         largest = tl.maximum(largest, n)
+    numbers += problem * 6
     tl.store(numbers, tl.sum(squares))
     tl.store(numbers + 1, tl.sum(pairs))
     tl.store(numbers + 2, tl.sum(lengths))

@@ -41,36 +41,42 @@ def prepared(X, stride, row, live, t, d, mean, scale, WIDE: tl.constexpr):
 @triton.jit
 def column_moments(
     X, stride, places, sums, least, most, n, d,
-    CHUNK: tl.constexpr, BR: tl.constexpr, BD: tl.constexpr, SOME: tl.constexpr,
+    CHUNK: tl.constexpr, BR: tl.constexpr, BD: tl.constexpr, SOME: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
     """Sum in float64, least and largest value of each column, for each chunk of rows. SOME: of the rows ``places``."""
     t = tl.program_id(1) * BD + tl.arange(0, BD)
-    total = tl.zeros((BD,), tl.float64)
-    low = tl.full((BD,), float("inf"), tl.float64)
-    high = tl.full((BD,), float("-inf"), tl.float64)
+    total = tl.zeros((BR, BD), tl.float64)
+    low = tl.full((BR, BD), float("inf"), tl.float64 if WIDE else tl.float32)
+    high = tl.full((BR, BD), float("-inf"), tl.float64 if WIDE else tl.float32)
     for first in range(0, CHUNK, BR):
         row = tl.program_id(0).to(tl.int64) * CHUNK + first + tl.arange(0, BR)
         there = (row < n)[:, None] & (t < d)[None, :]
         if SOME:
             row = tl.load(places + row, mask=row < n, other=0)
-        x = tl.load(X + row[:, None] * stride + t[None, :], mask=there, other=0.0).to(tl.float64)
-        total += tl.sum(x, 0)
-        low = tl.minimum(low, tl.min(tl.where(there, x, float("inf")), 0))
-        high = tl.maximum(high, tl.max(tl.where(there, x, float("-inf")), 0))
+        x = tl.load(X + row[:, None] * stride + t[None, :], mask=there, other=0.0).to(low.dtype)
+        total += x.to(tl.float64)
+        low = tl.where(there & (x < low), x, low)
+        high = tl.where(there & (x > high), x, high)
     at = tl.program_id(0).to(tl.int64) * d + t
-    tl.store(sums + at, total, mask=t < d)
-    tl.store(least + at, low, mask=t < d)
-    tl.store(most + at, high, mask=t < d)
+    tl.store(sums + at, tl.sum(total, 0), mask=t < d)
+    tl.store(least + at, tl.min(low, 0).to(tl.float64), mask=t < d)
+    tl.store(most + at, tl.max(high, 0).to(tl.float64), mask=t < d)
 
 
 @triton.jit
 def lower_rows(
-    X, stride, places, mean, scales, low, low_squares, squares, n, d, aligned,
-    BR: tl.constexpr, BD: tl.constexpr, BY_ROW: tl.constexpr, SPLIT: tl.constexpr,
+    X, stride, places, mean, scales, order, low, low_squares, squares, n, d, aligned,
+    BR: tl.constexpr, BD: tl.constexpr, BY_ROW: tl.constexpr, SPLIT: tl.constexpr, IN_ORDER: tl.constexpr,
 ):  # fmt: skip
-    """Rows in low precision, in random order, and their squared norms. SPLIT: only the norms, of high part and rest."""
-    i = tl.program_id(0) * BR + tl.arange(0, BR)
-    live = i < n
+    """Rows in low precision, in random order, and their squared norms. SPLIT: only the norms, of high part and rest.
+
+    IN_ORDER: only the places order[:n], and ``low`` in this order.
+    """
+    at = tl.program_id(0) * BR + tl.arange(0, BR)
+    live = at < n
+    i = at
+    if IN_ORDER:
+        i = tl.load(order + at, mask=live, other=0)
     row = tl.load(places + i, mask=live, other=0)
     scale = scale_of(scales, i, live, BY_ROW)
     total = tl.zeros((BR,), tl.float32)
@@ -85,11 +91,28 @@ def lower_rows(
             z += (x - z).to(tl.float16).to(tl.float32)
         else:
             tl.store(
-                low + i.to(tl.int64)[:, None] * aligned + t[None, :], y, mask=live[:, None] & (t[None, :] < aligned)
+                low + at.to(tl.int64)[:, None] * aligned + t[None, :], y, mask=live[:, None] & (t[None, :] < aligned)
             )
         total_low += tl.sum(z * z, 1)
     tl.store(squares + i, total, mask=live)
     tl.store(low_squares + i, total_low, mask=live)
+
+
+@triton.jit
+def gather_rows(
+    X, stride, places, mean, scales, order, found, n, d,
+    BR: tl.constexpr, BD: tl.constexpr, BY_ROW: tl.constexpr,
+):  # fmt: skip
+    """(x − mean)·scale of the rows at the places order[:n], in float32."""
+    at = tl.program_id(0) * BR + tl.arange(0, BR)
+    live = at < n
+    i = tl.load(order + at, mask=live, other=0)
+    row = tl.load(places + i, mask=live, other=0)
+    scale = scale_of(scales, i, live, BY_ROW)
+    for c0 in range(0, d, BD):
+        t = c0 + tl.arange(0, BD)
+        x = prepared(X, stride, row, live, t, d, mean, scale, False)
+        tl.store(found + at.to(tl.int64)[:, None] * d + t[None, :], x, mask=live[:, None] & (t[None, :] < d))
 
 
 @triton.jit
