@@ -14,7 +14,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from ksums.method.engines.gpu import launch
-from ksums.method.engines.gpu.card import Card, layout_for, new_candidates, new_clusters, new_state
+from ksums.method.engines.gpu.card import Card, Lists, layout_for, new_candidates, new_clusters, new_state
 from ksums.method.engines.gpu.rows import Rows as CardRows
 from ksums.method.engines.gpu.rows import new_table
 
@@ -73,21 +73,33 @@ def compile_variant(
     layout = layout_for(n, d, k, sigma=1.0, lengths=cosine, split=split, weighted=weighted)
     order = torch.arange(n)
     table, kernels = new_table(rows, layout, order, 0), launch.Kernels()
-    card = Card(layout, table, new_state(layout, device), new_clusters(layout, device), new_candidates(layout, device))
+    card = Card(
+        layout,
+        table,
+        new_state(layout, device),
+        new_clusters(layout, device, pushed=True),
+        new_candidates(layout, device),
+    )
     kernels.moments(X, order if weighted else None, device)
     kernels.lower_rows(table, layout)
+    places, slot = order.int(), torch.empty(n, layout.aligned, dtype=torch.float16)
+    lists, groups = Lists(places, places[: k + 1]), places[: k + 1]
+    kernels.lower_rows(table, layout, places, slot)
+    kernels.prepared_rows(table, layout, order)
+    kernels.nearest_in_bins(card, 0, k, 4)
     for start in (True, False):
-        kernels.propose(card, order, 0, n, start=start)
+        kernels.propose(card, order, 0, n, start=start, low=slot if start else None)
+        kernels.propose_from_lists(card, order, groups, lists, 0, k, within=(0, n), start=start)
         kernels.add_by_cluster(table, layout, card.state, wide=start)
-        kernels.refresh(card, reset=start)
+        kernels.refresh(card, reset=start, pushed=start)
         kernels.decide(card, n, apart=start)
     kernels.summarise(card, torch.zeros(6, dtype=torch.float64))
     kernels.squares_to_own(table, layout, card.state.labels, torch.zeros(k, d, dtype=torch.float64))
 
 
 KERNELS = (
-    "propose", "verify", "move", "coefficients", "summary", "lower_rows", "add_by_cluster", "column_moments",
-    "squares_to_own",
+    "propose", "propose_from_lists", "nearest_in_bins", "verify", "move", "coefficients", "summary", "lower_rows",
+    "gather_rows", "add_by_cluster", "column_moments", "squares_to_own",
 )  # fmt: skip
 
 

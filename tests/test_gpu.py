@@ -11,73 +11,18 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("triton", reason="triton is not installed")
 
+from gpu_helpers import DEVICE, a_card, data, fitted, make_passes, weights_for
+
 from ksums import Annealed, KSums, load, metrics
 from ksums.compute.tensors import as_numpy, is_on_card, kind_of
 from ksums.estimators.interruption import FitInterrupted
-from ksums.estimators.on_card import fit_tensor, plan_tensor
-from ksums.method.engines.gpu.card import Card, layout_for, new_candidates, new_clusters, new_state
+from ksums.estimators.on_card import plan_tensor
+from ksums.method.engines.gpu.card import new_state
 from ksums.method.engines.gpu.launch import Kernels
-from ksums.method.engines.gpu.passes import Options, Passes
-from ksums.method.engines.gpu.rows import new_table, read_rows, scrambled
+from ksums.method.engines.gpu.rows import scrambled
 from ksums.method.engines.gpu.twin import Twin
 from ksums.method.nearest.card import distances_on_card, nearest_on_card
 from ksums.planning.gpu import first_relaxation, padded_columns, products_are_split, tiles_for
-
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def data(n, d, dtype=torch.float32, seed=0, groups=4):
-    """Rows in a few groups that overlap."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) + 2.0 * rng.integers(groups, size=(n, 1))
-    return torch.tensor(X).to(dtype).to(DEVICE)
-
-
-def weights_for(n, seed=1):
-    return torch.tensor(np.random.default_rng(seed).uniform(0.2, 3.0, n), device=DEVICE)
-
-
-def a_card(operations, X, k, *, split=False, cosine=False, weights=None):
-    """A card with rows in place, and labels 0 … k−1 in turn."""
-    rows = read_rows(X, weights, cosine, operations)
-    layout = layout_for(
-        rows.n, X.shape[1], k, sigma=rows.sigma, lengths=cosine, split=split, weighted=weights is not None
-    )
-    table = new_table(rows, layout, scrambled(rows.n, 3, DEVICE), 0)
-    operations.lower_rows(table, layout)
-    card = Card(layout, table, new_state(layout, DEVICE), new_clusters(layout, DEVICE), new_candidates(layout, DEVICE))
-    card.state.labels.copy_(torch.arange(rows.n, device=DEVICE) % k)
-    operations.add_by_cluster(table, layout, card.state)
-    return card
-
-
-def make_passes(operations, card, relaxations):
-    """Passes in two blocks, then moves made apart."""
-    n, k = card.layout.n, card.layout.k
-    half = -(-n // 2)
-    places = torch.arange(n, device=DEVICE, dtype=torch.int32)
-    for p in relaxations:
-        card.clusters.relaxation.fill_(p)
-        order = torch.sort(card.state.labels + places // half * k, stable=True).indices
-        for first in range(0, n, half):
-            operations.refresh(card)
-            operations.propose(card, order, first, min(half, n - first))
-            operations.decide(card, min(half, n - first))
-    operations.refresh(card)
-    operations.propose(card, torch.sort(card.state.labels, stable=True).indices, 0, n)
-    for number in range(2):
-        if number:
-            operations.refresh(card, reset=False)
-        operations.decide(card, n, apart=True)
-    return card
-
-
-def fitted(X, k, weights=None, graphs=False, **parameters):
-    """A model that was fitted to a tensor by the twin."""
-    model = KSums(k, random_state=parameters.pop("random_state", 0), **parameters)
-    model.n_features_in_ = X.shape[1]
-    fit_tensor(model, X, weights, Twin(), lambda tensor: tensor, graphs)
-    return model
 
 
 # ------------------------------------------------------------------------------------------ kernels and their twin
@@ -103,17 +48,6 @@ def test_kernels_move_the_rows_that_the_twin_moves(n, d, k, more):
         assert torch.equal(getattr(states[0], name), getattr(states[1], name)), name
     assert int(states[0].moved) > 0
     assert int(states[0].counts.min()) > 0
-
-
-def test_kernels_assign_first_labels_as_the_twin_does():
-    X, labels = data(200, 6), []
-    for operations in (Kernels(), Twin()):
-        rows = read_rows(X, None, False, operations)
-        layout = layout_for(200, 6, 9, sigma=rows.sigma, lengths=False, split=False, weighted=False)
-        passes = Passes(operations, rows, layout, scrambled(200, 5, DEVICE), Options(blocks=1))
-        passes.start_from_rows()
-        labels.append(passes.card.state.labels)
-    assert torch.equal(labels[0], labels[1])
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])

@@ -173,7 +173,8 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
     level = _LEVELS[effort] if isinstance(effort, str) else _TIMED
     most = int(parameters["max_iter"])
     annealing = level.annealing if annealed.passes is None else annealed.passes
-    samples = _samples(shape) if isinstance(parameters["init"], str) else ()
+    searched = _sample_plan(parameters, shape, level)
+    samples = _samples(shape, searched) if isinstance(parameters["init"], str) else ()
     members = (samples[0] if samples else shape.n) / shape.k
     hottest = min(first_relaxation(members), 1.0 + level.fall * annealing)
     start = hottest if annealed.start is None else float(annealed.start)
@@ -190,16 +191,17 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
         tol=level.tol if parameters["tol"] is None else float(parameters["tol"]),
         settling=_SETTLING_ROUNDS if shape.members <= _SMALL_CLUSTERS and effort != "low" else 0,
         max_iter=most,
-        sample=_sample_plan(parameters, shape, level),
+        sample=searched,
         repairs=REPAIR.rounds if shape.k > 1 and _is_automatic(parameters["init"]) else 0,
         runs=int(parameters["n_init"]),
         seconds=min([np.inf, *(float(limit) for limit in limits if limit is not None)]),
     )
 
 
-def _samples(shape: Shape) -> tuple[int, ...]:
-    """How many rows the samples have, the smallest first."""
-    found, least = [], max(_LEAST_SAMPLE, _LEAST_MEMBERS * shape.k)
+def _samples(shape: Shape, searched: Plan | None) -> tuple[int, ...]:
+    """How many rows the samples have, the smallest first: at least those that the CPU searches."""
+    found: list[int] = []
+    least = max(_LEAST_SAMPLE, _LEAST_MEMBERS * shape.k, searched.shape.n if searched else 0)
     while (rows := (found[-1] if found else shape.n) // _GROWTH) >= least:
         found.append(rows)
     return tuple(found[::-1])

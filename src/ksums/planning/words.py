@@ -139,9 +139,7 @@ def card_lines(plan: CardPlan) -> list[str]:
     if plan.relaxations:
         where = f" over {plan.samples[0]:,} rows" if plan.samples else ""
         hottest = f"{plan.relaxations[0]:.3g}"
-        found.append(
-            _line("annealing", f"{len(plan.relaxations)} passes{where}, relaxation from {hottest} down to 1")
-        )
+        found.append(_line("annealing", f"{len(plan.relaxations)} passes{where}, relaxation from {hottest} down to 1"))
     if plan.samples:
         sizes = ", then ".join(f"{rows:,}" for rows in (*plan.samples, plan.shape.n))
         found.append(_line("samples", f"passes over {sizes} rows"))

@@ -74,8 +74,9 @@ class CardRun:
         self.job.listener.show("preparing rows on the card")
         self._begin(sizes[0])
         for rows, more in zip(sizes, sizes[1:], strict=False):
-            self._pass_over_sample(rows, anneal=rows == sizes[0])
-            self._grow_to(more)
+            if not self.stopped:
+                self._pass_over_sample(rows, anneal=rows == sizes[0])
+                self._grow_to(sizes[-1] if self.stopped else more)
         try:
             self._repair()
             if self.plan.samples:

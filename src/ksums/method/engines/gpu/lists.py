@@ -42,7 +42,9 @@ def nearest_lists(operations: Operations, card: Card, length: int) -> Lists:
     k, length = card.layout.k, min(length, card.layout.k)
     near = max(1, length - 1 - int(LISTS.back * length))
     numbers, squares = nearest_clusters(operations, card, near)
-    entries = numbers[:, :1].repeat(1, length)  # what is not filled in below is a second comparison, which changes nothing
+    entries = numbers[:, :1].repeat(
+        1, length
+    )  # what is not filled in below is a second comparison, which changes nothing
     entries[:, 0] = torch.arange(k, device=entries.device)
     entries[:, 1 : near + 1] = numbers
     _add_ways_back(entries[:, near + 1 :], numbers, squares)

@@ -73,7 +73,7 @@ def coefficients(
 
 @triton.jit
 def summary(sizes, norm_sums, sq_composites, moved, numbers, k, inv_weight, inv_square, BK: tl.constexpr):
-    """For each problem, sums over its k clusters: squares, pairs, lengths; then moves, the least and the largest size."""
+    """For each problem, sums over its k clusters: squares, pairs, lengths; then moves, least and largest size."""
     problem = tl.program_id(0)
     squares = tl.zeros((BK,), tl.float64)
     pairs = tl.zeros((BK,), tl.float64)

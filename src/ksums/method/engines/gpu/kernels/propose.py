@@ -24,6 +24,7 @@ def _dot(x, y, P, ACROSS: tl.constexpr):
     """Products of rows with clusters; ACROSS: of clusters with rows. Few rows fill the matrix units better so."""
     if ACROSS:
         return tl.dot(y, tl.trans(x), P)
+    # noqa: RET505: Triton compiles what follows a return
     return tl.dot(x, tl.trans(y), P)
 
 
@@ -63,17 +64,13 @@ def _products(
 @triton.jit
 def _of_clusters(values, ACROSS: tl.constexpr):
     """Values of clusters beside products."""
-    if ACROSS:
-        return values[:, None]
-    return values[None, :]
+    return tl.expand_dims(values, 1 if ACROSS else 0)
 
 
 @triton.jit
 def _of_rows(values, ACROSS: tl.constexpr):
     """Values of rows beside products."""
-    if ACROSS:
-        return values[None, :]
-    return values[:, None]
+    return tl.expand_dims(values, 0 if ACROSS else 1)
 
 
 @triton.jit
