@@ -28,8 +28,8 @@ _TOLERANCE, _TOLERANCE_OF_SPLIT = 2e-3, 1e-5
 """A row is verified in float32 if its cost in low precision is above that of staying by less than this share: products
 of numbers of 11 and of 22 bits."""
 _BLOCK, _MOST_BLOCKS = 264 * 128, 8
-"""Rows of a block, about, and the most blocks of a pass. A block of two tiles for each multiprocessor of an H100 or H200
-keeps all of them busy. Rows of a block decide on one state: one block oscillates where clusters are small, more than
+"""Rows of a block, about, and the most blocks of a pass. Two tiles for each multiprocessor of an H100 or H200
+keep all of them busy. Rows of a block decide on one state: one block oscillates where clusters are small, more than
 eight take longer and end no lower."""
 _STARTS = (30.0, 3.0), (200.0, 8.0), (2000.0, 24.0)
 """Rows in a cluster, on average, and the relaxation of the first pass; between them by interpolation. Hotter passes

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -73,7 +74,7 @@ class CardRun:
         sizes = (*self.plan.samples, self.plan.shape.n)
         self.job.listener.show("preparing rows on the card")
         self._begin(sizes[0])
-        for rows, more in zip(sizes, sizes[1:], strict=False):
+        for rows, more in pairwise(sizes):
             if not self.stopped:
                 self._pass_over_sample(rows, anneal=rows == sizes[0])
                 self._grow_to(sizes[-1] if self.stopped else more)

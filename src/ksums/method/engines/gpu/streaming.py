@@ -1,7 +1,7 @@
 """Rows in low precision, chunk by chunk: for rows that stay in pinned memory of the host because the card is too small.
 
 While a chunk is compared with clusters, the next one is read through the bus and rounded, on a stream of its own. Only
-candidates are read a second time, when they are verified. Whatever the chunks are, the same rows propose the same moves.
+candidates are read again, when they are verified. Whatever the chunks are, the same rows propose the same moves.
 """
 
 from __future__ import annotations

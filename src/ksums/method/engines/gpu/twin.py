@@ -209,7 +209,7 @@ class Twin(Operations):
     def _costs(
         self, card: Card, i: torch.Tensor, v: torch.Tensor, low: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """What it costs the rows at places i to join the clusters v; −2 x·c of their own clusters, and which these are."""
+        """What it costs the rows at places i to join the clusters v; −2 x·c of their own clusters; which these are."""
         layout, clusters = card.layout, card.clusters
         own = card.state.labels[i].long()
         both = torch.unique(torch.cat([v, own]))

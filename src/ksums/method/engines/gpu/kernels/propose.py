@@ -21,7 +21,10 @@ def _halves(X, stride, row, live, t, d, mean, scale):
 
 @triton.jit
 def _dot(x, y, P, ACROSS: tl.constexpr):
-    """Products of rows with clusters; ACROSS: of clusters with rows. Few rows fill the matrix units better so."""
+    """Products of rows with clusters; ACROSS: of clusters with rows. Few rows fill the matrix units better so.
+
+    Triton compiles what follows a return, so there is an else.
+    """
     if ACROSS:
         return tl.dot(y, tl.trans(x), P)
     # noqa: RET505: Triton compiles what follows a return
@@ -189,7 +192,7 @@ def propose_from_lists(
     padded: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, BY_ROW: tl.constexpr,
     LENGTHS: tl.constexpr, SPLIT: tl.constexpr, START: tl.constexpr, IN_ORDER: tl.constexpr,
 ):  # fmt: skip
-    """The rows of group ``first`` + program against the clusters of its list. A second axis of programs shares the rows.
+    """The rows of group ``first`` + program against the clusters of its list; programs of a second axis share them.
 
     Of these, the rows order[begin : end]. IN_ORDER: ``low`` holds only these, in this order. START: the groups are any
     groups; ``labels`` becomes the cluster of least cost, ``least`` that cost. Otherwise a group is a cluster, which is
