@@ -24,13 +24,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "weights": {"d": 100, "weighted": True},
     "split": {"d": 8, "split": True, "dtype": torch.float64},
     "cosine": {"d": 100, "cosine": True},
+    "bytes": {"d": 128, "dtype": torch.uint8},
     "wide": {"d": 300},
     "wide-split": {"d": 300, "split": True, "dtype": torch.bfloat16},
     "wide-cosine": {"d": 300, "cosine": True, "weighted": True},
 }
 KINDS = {
-    torch.float16: "fp16", torch.bfloat16: "bf16", torch.float32: "fp32", torch.float64: "fp64", torch.int32: "i32",
-    torch.int64: "i64",
+    torch.float16: "fp16", torch.bfloat16: "bf16", torch.float32: "fp32", torch.float64: "fp64", torch.uint8: "u8",
+    torch.int32: "i32", torch.int64: "i64",
 }  # fmt: skip
 done: set[str] = set()
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from ksums import KSums
-from ksums.estimators.on_card import fit_tensor
+from ksums.estimators.on_card import Placed, fit_tensor
 from ksums.method.engines.gpu.card import Card, layout_for, new_candidates, new_clusters, new_state
 from ksums.method.engines.gpu.passes import Options, Passes
 from ksums.method.engines.gpu.rows import new_table, read_rows, scrambled
@@ -69,9 +69,14 @@ def make_passes(operations, card, relaxations):
     return card
 
 
-def fitted(X, k, weights=None, graphs=False, **parameters):
+def placed(X, chunk=0):
+    """Rows where they are; results remain tensors."""
+    return Placed(X, DEVICE, chunk, lambda tensor: tensor)
+
+
+def fitted(X, k, weights=None, graphs=False, operations=None, chunk=0, **parameters):
     """A model that was fitted to a tensor by the twin."""
     model = KSums(k, random_state=parameters.pop("random_state", 0), **parameters)
     model.n_features_in_ = X.shape[1]
-    fit_tensor(model, X, weights, Twin(), lambda tensor: tensor, graphs)
+    fit_tensor(model, placed(X, chunk), weights, operations or Twin(), graphs)
     return model

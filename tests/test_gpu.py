@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("triton", reason="triton is not installed")
 
-from gpu_helpers import DEVICE, a_card, data, fitted, make_passes, weights_for
+from gpu_helpers import DEVICE, a_card, data, fitted, make_passes, placed, weights_for
 
 from ksums import Annealed, KSums, load, metrics
 from ksums.compute.tensors import as_numpy, is_on_card, kind_of
@@ -37,6 +37,7 @@ from ksums.planning.gpu import first_relaxation, padded_columns, products_are_sp
         (130, 300, 12, {}),
         (130, 270, 12, {"split": True, "dtype": torch.float16}),
         (40, 1, 20, {}),
+        (60, 8, 5, {"dtype": torch.uint8}),
     ],
 )
 def test_kernels_move_the_rows_that_the_twin_moves(n, d, k, more):
@@ -250,7 +251,7 @@ def test_callbacks_time_limits_and_interruption():
 
 def test_a_plan_without_a_fit():
     X = data(500, 4)
-    plan = plan_tensor(KSums(5), X, None, Twin())
+    plan = plan_tensor(KSums(5), placed(X), None, Twin())
     assert str(plan) == str(fitted(X, 5).plan_)
     assert "start      the centres of a search on 500 rows by the CPU, moved to clusters" in str(plan)
     assert "settling   moves that concern no cluster" in str(fitted(X, 20, effort="high").plan_)

@@ -210,3 +210,27 @@ def test_a_fit_that_is_interrupted_in_a_sample_labels_all_rows(small_samples, mo
     assert len(model.labels_) == 6400
     assert [record.stage for record in model.history_] == ["samples"]
     assert np.bincount(as_numpy(model.labels_), minlength=6).min() > 0
+
+
+# ------------------------------------------------------------------------------------------ rows that do not fit
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_a_fit_in_chunks_gives_the_same_model(monkeypatch, metric):
+    X, weights = data(700, 5), weights_for(700).cpu().numpy()
+    with_lists(monkeypatch, 30, 8)
+    whole, chunked = (fitted(X, 30, weights=weights, metric=metric, chunk=chunk) for chunk in (0, 64))
+    assert torch.equal(whole.labels_, chunked.labels_)
+    assert whole.distortion_ == chunked.distortion_
+
+
+def test_whole_numbers_are_read_as_they_are():
+    X = torch.tensor(np.random.default_rng(0).integers(0, 255, (400, 6)), dtype=torch.uint8, device=DEVICE)
+    assert torch.equal(fitted(X, 7).labels_, fitted(X.float(), 7).labels_)
+
+
+def test_how_many_rows_are_in_low_precision_at_a_time():
+    shape = planning.Shape(1_000_000, 128, 100)
+    assert planning.chunk_for(shape, 1e9) == 0
+    assert planning.chunk_for(shape, 0.25e9) == (250_000_000 - 200_000_000 - 48 * 12_800) // 512
+    assert planning.chunk_for(shape, 0.35e9) == 1 << 17
+    assert planning.chunk_for(shape, 0.2e9) == -1
+    assert planning.least_room(shape) == 200_000_000 + 48 * 12_800 + 2 * (1 << 12) * 256

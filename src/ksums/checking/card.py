@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ksums.checking.data import LARGEST
+from ksums.checking.sources import bytes_of
 from ksums.compute.tensors import load_torch
+from ksums.planning.gpu import chunk_for, least_room
+from ksums.planning.shape import Shape
 
 _OFFERED: dict[str, tuple[Any, ...]] = {
     "objective": ("distortion",),
@@ -19,13 +22,17 @@ _OFFERED: dict[str, tuple[Any, ...]] = {
     "size_min": (None,),
     "size_max": (None,),
     "fixed_centers": (None,),
-    "max_memory": (None,),
     "checkpoint": (None,),
 }
 """Parameters that have one value on a card, or two."""
 _INIT_NAMES = ("auto", "random-points")
-_NEEDED = 1.8
-"""A fit takes the memory of X, 60 % of it for a copy in low precision, and something for each row."""
+
+
+class Room(NamedTuple):
+    """Where rows are during a fit on a card."""
+
+    copied: bool  # to the card; otherwise they are read where they are
+    chunk: int  # rows that are in low precision at a time; 0: all
 
 
 def is_device_name(value: Any) -> bool:
@@ -67,18 +74,27 @@ def check_card(estimator: Any, device: str) -> Any:
     return torch.device("cuda", torch.cuda.current_device() if wanted.index is None else wanted.index)
 
 
-def check_room(estimator: Any, X: Any, device: Any, resident: bool) -> None:
-    """Refuse data that is too large for the card."""
+def check_room(estimator: Any, X: Any, device: Any, resident: bool) -> Room:
+    """Where rows are during a fit; refuses data that is too large for the card. ``resident``: X is there already."""
     cuda = load_torch().cuda
     unused = cuda.memory_reserved(device) - cuda.memory_allocated(device)
     free = cuda.mem_get_info(device)[0] + unused
-    needed = (_NEEDED - resident) * X.shape[0] * X.shape[1] * max(4, X.dtype.itemsize)
-    if needed > free:
+    if estimator.max_memory is not None:
+        free = min(free, bytes_of(estimator.max_memory))
+    n, d = X.shape
+    shape, size = Shape(n, d, int(estimator.n_clusters)), 0 if resident else n * d * X.dtype.itemsize
+    chunk = chunk_for(shape, free - size)
+    if chunk == 0 or resident:
+        found = Room(copied=not resident, chunk=chunk)
+    else:
+        found = Room(copied=False, chunk=chunk_for(shape, free) or n)
+    if found.chunk < 0:
         raise MemoryError(
-            f"{type(estimator).__name__}: a fit of {X.shape[0]:,} × {X.shape[1]:,} rows takes about "
-            f"{needed / 1e9:.1f} GB on {device}, which has {free / 1e9:.1f} GB free; fit a sample of the rows there, "
-            "or pass a list of arrays or file names with device=None: then rows are read in parts."
+            f"{type(estimator).__name__}: a fit of {n:,} × {d:,} rows takes at least {least_room(shape) / 1e9:.2g} GB "
+            f"on {device} beside them, and may use {free / 1e9:.2g} GB; fit a sample of the rows there, or pass a list "
+            "of arrays or file names with device=None: then rows are read in parts."
         )
+    return found
 
 
 def check_tensor(estimator: Any, X: Any) -> None:
@@ -90,8 +106,11 @@ def check_tensor(estimator: Any, X: Any) -> None:
         raise ValueError(f"{name}: X has no columns; a minimum of 1 is required.")
     if X.layout != torch.strided:
         _refuse(estimator, f"X with layout {X.layout}", "pass X.to_dense()")
-    if not X.dtype.is_floating_point:
-        raise TypeError(f"{name}: X on a CUDA device must be float16, bfloat16, float32 or float64; got {X.dtype}.")
+    if not X.dtype.is_floating_point and X.dtype not in (torch.uint8, torch.int8, torch.int16):
+        raise TypeError(
+            f"{name}: X on a CUDA device must be float16, bfloat16, float32, float64, uint8, int8 or int16; got "
+            f"{X.dtype}."
+        )
 
 
 def check_centres(estimator: Any, centres: np.ndarray, k: int, d: int) -> np.ndarray:

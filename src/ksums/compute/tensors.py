@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,33 @@ def as_tensor(X: Any) -> Any:
     """An array on a card as a torch tensor on the same memory."""
     torch = load_torch()
     return X.detach() if isinstance(X, torch.Tensor) else torch.from_dlpack(X)
+
+
+def host_tensor(X: np.ndarray) -> Any:
+    """A NumPy array as a torch tensor on the same memory, also if it must not be written to."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return load_torch().from_numpy(X)
+
+
+@contextmanager
+def pinned(X: Any) -> Iterator[None]:
+    """Within this context a card reads a tensor of the host where it is, through the bus."""
+    if X.is_cuda or X.is_pinned():
+        yield
+        return
+    cudart = load_torch().cuda.cudart()
+    error = cudart.cudaHostRegister(X.data_ptr(), X.numel() * X.element_size(), 0)
+    if int(error) != 0:
+        raise RuntimeError(
+            f"The {X.numel() * X.element_size() / 1e9:.1f} GB of X cannot be pinned, so that the card could read them "
+            f"where they are (CUDA error {int(error)}); some memory maps cannot. Pass an array in memory, or leave "
+            "device=None."
+        )
+    try:
+        yield
+    finally:
+        cudart.cudaHostUnregister(X.data_ptr())
 
 
 def kind_of(X: Any) -> Callable[[Any], Any]:

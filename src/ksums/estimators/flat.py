@@ -137,7 +137,8 @@ class KSums(Clusterer):
 
     max_memory : int or str, default=None
         For data in parts (see ``fit``): bytes that a fit may use, or a size such as ``"2GB"``. Blocks of rows that do
-        not fit are read again in each round. None: half of what is free. Labels do not depend on it.
+        not fit are read again in each round. None: half of what is free. On a graphics card: bytes that a fit may use
+        there; None: what is free. Labels do not depend on it.
 
     checkpoint : str or Path, default=None
         A file in which the fit is kept while it is under way: it is replaced after a pass (or, for data in parts, a
@@ -148,7 +149,8 @@ class KSums(Clusterer):
     device : {"cpu", "cuda", "cuda:N"}, default=None
         Where the fit runs. None: where X is: tensors of torch and arrays of CuPy and JAX on a CUDA device are clustered
         there, and labels and centres come back as the same kind of array. ``"cuda"`` copies other arrays there and
-        gives NumPy arrays back. A card offers the objective ``"distortion"``, both metrics, annealing, weights and
+        gives NumPy arrays back; rows that do not fit there are read from the memory of the host in each pass. A card
+        offers the objective ``"distortion"``, both metrics, annealing, weights and
         ``init`` as centres; what it does not offer is refused. Requires ``pip install 'ksums[gpu]'``.
 
     missing : {"error", "ignore"}, default="error"

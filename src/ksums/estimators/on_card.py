@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ksums.checking import card as checking
 from ksums.checking import data as host
 from ksums.compute.compat import callback_context
-from ksums.compute.tensors import as_numpy, as_tensor, is_on_card, kind_of
+from ksums.compute.tensors import as_numpy, as_tensor, host_tensor, is_on_card, kind_of, pinned
 from ksums.compute.threads import computing
 from ksums.estimators.attributes import measured_attributes
 from ksums.estimators.callbacks import Listening, check_callbacks
@@ -31,31 +31,37 @@ from ksums.planning.shape import Shape
 
 _TENSORS = ("labels_", "cluster_centers_", "composites_", "sizes_")
 """Attributes that come back as the kind of array that X is."""
+_READ = ("float16", "float32", "float64", "uint8", "int8", "int16")
+"""Types of NumPy arrays that a card reads as they are."""
+
+
+class Placed(NamedTuple):
+    """Rows, and where they are during a fit."""
+
+    X: torch.Tensor  # on the card, or in memory of the host
+    device: torch.device
+    chunk: int  # rows that are in low precision at a time; 0: all
+    give_back: Callable[[torch.Tensor], Any]  # makes results of tensors
 
 
 def fit(estimator: Any, X: Any, sample_weight: Any) -> None:
     """Fit a ``KSums`` to rows on a card, or to rows that it copies to the card ``device``."""
-    rows, give_back = _on_device(estimator, X)
-    with torch.cuda.device(rows.device):
-        fit_tensor(estimator, rows, sample_weight, _kernels(), give_back, graphs=True)
+    placed = _on_device(estimator, X)
+    with torch.cuda.device(placed.device), pinned(placed.X):
+        fit_tensor(estimator, placed, sample_weight, _kernels(), graphs=True)
 
 
 def plan_for(estimator: Any, X: Any, sample_weight: Any) -> CardPlan:
     """What ``fit`` would do."""
-    return plan_tensor(estimator, _on_device(estimator, X)[0], sample_weight, _kernels())
+    placed = _on_device(estimator, X)
+    with torch.cuda.device(placed.device), pinned(placed.X):
+        return plan_tensor(estimator, placed, sample_weight, _kernels())
 
 
-def fit_tensor(
-    estimator: Any,
-    X: torch.Tensor,
-    sample_weight: Any,
-    operations: Operations,
-    give_back: Callable[[torch.Tensor], Any],
-    graphs: bool,
-) -> None:
+def fit_tensor(estimator: Any, placed: Placed, sample_weight: Any, operations: Operations, graphs: bool) -> None:
     """Fit to a tensor on any device, with these operations."""
     started = time.perf_counter()
-    X, rows, weights = _read(estimator, X, sample_weight, operations)
+    rows, weights = _read(estimator, placed, sample_weight, operations)
     cosine, k = rows.lengths is not None, int(estimator.n_clusters)
     zero = _rows_of_zeros(rows, weights) if cosine else np.empty(0, np.int64)
     host.warn_of_zero_rows(zero)
@@ -63,24 +69,24 @@ def fit_tensor(
     protocol, functions = check_callbacks(type(estimator).__name__, estimator.callbacks)
 
     def attributes_of(run: CardRun) -> dict[str, Any]:
-        return _attributes_of(run, rows, plan, weights, give_back)
+        return _attributes_of(run, plan, weights, placed.give_back)
 
     context = callback_context(estimator, protocol, plan.runs if plan.runs > 1 else plan.most_records)
-    data = {"X": X, "y": None, "metadata": {"sample_weight": sample_weight}}
+    data = {"X": placed.X, "y": None, "metadata": {"sample_weight": sample_weight}}
     with (
         nullcontext() if plan.sample is None else computing(estimator.n_threads),  # only a sample needs threads
         Listening(estimator, context, data, functions, attributes_of, plan) as listener,
     ):
         budget = Budget.of(plan.seconds, plan.runs, started)
-        job = CardJob(rows, plan, operations, listener, budget, _centres(estimator, rows, k), graphs)
+        job = CardJob(rows, plan, operations, listener, budget, _centres(estimator, rows, k), graphs, placed.chunk)
         run = fit_on_card(job, estimator._seeds(plan.runs))
     estimator.__dict__.update(attributes_of(run))
     estimator._warn_of_the_end(run, len(np.unique(as_numpy(estimator.cluster_centers_), axis=0)))
 
 
-def plan_tensor(estimator: Any, X: torch.Tensor, sample_weight: Any, operations: Operations) -> CardPlan:
+def plan_tensor(estimator: Any, placed: Placed, sample_weight: Any, operations: Operations) -> CardPlan:
     """The plan for a tensor on any device."""
-    _, rows, weights = _read(estimator, X, sample_weight, operations)
+    rows, weights = _read(estimator, placed, sample_weight, operations)
     return _plan(estimator, rows, weights is not None)
 
 
@@ -104,37 +110,34 @@ def score(model: Any, X: Any, sample_weight: Any) -> float:
 
 
 # ------------------------------------------------------------------------------------------ parts
-def _on_device(estimator: Any, X: Any) -> tuple[torch.Tensor, Callable[[torch.Tensor], Any]]:
-    """Rows on a card, copied there if need be, and what makes results of tensors; refuses what is not offered there."""
+def _on_device(estimator: Any, X: Any) -> Placed:
+    """Rows for a card, copied there if need be; refuses what is not offered there."""
     checking.check_offered(estimator)
     if is_on_card(X):
         give_back, rows = kind_of(X), as_tensor(X)
         checking.check_tensor(estimator, rows)
-        checking.check_room(estimator, rows, rows.device, resident=True)
+        room = checking.check_room(estimator, rows, rows.device, resident=True)
         estimator.__dict__.pop("feature_names_in_", None)
         estimator.n_features_in_ = rows.shape[1]
-        return rows, give_back
+        return Placed(rows if rows.stride(1) == 1 else rows.contiguous(), rows.device, room.chunk, give_back)
     device = checking.check_card(estimator, estimator.device)
     checking.check_host_array(estimator, X)
     X = host.check_rows(estimator, X, reset=True)
-    checking.check_room(estimator, X, device, resident=False)
-    return torch.from_numpy(X if X.dtype.kind == "f" else X.astype(np.float32)).to(device), _as_host_array
+    rows = host_tensor(X if X.dtype.name in _READ else X.astype(np.float32))
+    room = checking.check_room(estimator, rows, device, resident=False)
+    return Placed(rows.to(device) if room.copied else rows, device, room.chunk, _as_host_array)
 
 
-def _read(
-    estimator: Any, X: torch.Tensor, sample_weight: Any, operations: Operations
-) -> tuple[torch.Tensor, Rows, np.ndarray | None]:
-    """Rows as kernels can read them, what is known of them, and weights; all of it checked."""
-    n, k = len(X), int(estimator.n_clusters)
+def _read(estimator: Any, placed: Placed, sample_weight: Any, operations: Operations) -> tuple[Rows, np.ndarray | None]:
+    """What is known of rows, and weights; all of it checked."""
+    X, device, n, k = placed.X, placed.device, len(placed.X), int(estimator.n_clusters)
     host.check_enough_rows(estimator, n, n, k)
     weights = host.check_weights(estimator, None if sample_weight is None else as_numpy(sample_weight), n)
-    if X.stride(1) != 1:
-        X = X.contiguous()
-    on_device = None if weights is None else torch.from_numpy(weights).to(X.device)
-    rows = read_rows(X, on_device, estimator.metric == "cosine", operations)
+    on_device = None if weights is None else torch.from_numpy(weights).to(device)
+    rows = read_rows(X, on_device, estimator.metric == "cosine", operations, device)
     host.check_enough_rows(estimator, n, rows.n, k)
     checking.check_values(estimator, X, rows.largest, all_active=rows.active is None)
-    return X, rows, weights
+    return rows, weights
 
 
 def _kernels() -> Operations:
@@ -177,7 +180,7 @@ def _centres(estimator: Any, rows: Rows, k: int) -> torch.Tensor | None:
     if isinstance(estimator.init, str):
         return None
     given = checking.check_centres(estimator, as_numpy(estimator.init), k, rows.X.shape[1])
-    centres = torch.from_numpy(given).to(rows.X.device) - rows.mean.double()
+    centres = torch.from_numpy(given).to(rows.device) - rows.mean.double()
     if rows.lengths is None:
         return centres
     return centres / torch.linalg.vector_norm(centres, dim=1, keepdim=True).clamp(min=1e-30)
@@ -193,15 +196,17 @@ def _rows_of_zeros(rows: Rows, weights: np.ndarray | None) -> np.ndarray:
 
 
 def _attributes_of(
-    run: CardRun, rows: Rows, plan: CardPlan, weights: np.ndarray | None, give_back: Callable[[torch.Tensor], Any]
+    run: CardRun, plan: CardPlan, weights: np.ndarray | None, give_back: Callable[[torch.Tensor], Any]
 ) -> dict[str, Any]:
     """Fitted attributes, computed from the data and the labels."""
+    rows = run.job.rows
     measures = measure_on_card(run.job.operations, rows, run.passes.card, run.labels_of_places)
     found = measured_attributes(run, measures, plan, np.dtype(plan.shape.dtype), weighted=weights is not None)
-    labels, device = run.labels, rows.X.device
+    labels, device = run.labels, rows.device
     if weights is not None and (idle := np.flatnonzero(weights == 0)).size:
-        at = torch.from_numpy(idle).to(device)
+        at = torch.from_numpy(idle)
         centres = torch.from_numpy(found["cluster_centers_"]).to(device)
-        labels[at] = nearest_on_card(rows.X[at], centres, rows.lengths is not None)[0]
+        idle_rows = rows.X[at.to(rows.X.device)].to(device)
+        labels[at.to(device)] = nearest_on_card(idle_rows, centres, rows.lengths is not None)[0]
     tensors = {name: torch.from_numpy(found[name]).to(device) for name in _TENSORS[1:]} | {"labels_": labels}
     return {**found, **{name: give_back(tensor) for name, tensor in tensors.items()}}

@@ -16,7 +16,7 @@ from ksums.rules.kinds import Rule
 
 _WHOLE_ROWS = 256
 """Rows of up to 256 numbers are held by a program as a whole, and padded to a power of two."""
-_WHOLE_SPLIT_ROWS = 128
+WHOLE_SPLIT_ROWS = 128
 """The same where each number is held as two."""
 _PIECE = 64
 """Longer rows are read this many columns at a time."""
@@ -59,6 +59,16 @@ _MANY_CLUSTERS = 1 << 12
 _SEARCHED = 1 << 20
 """Up to k·k·d of this the CPU searches a sample for the start, in some tenths of a second: random rows miss clusters
 that lie apart, which no pass mends. That is 90 clusters in 128 dimensions, 700 in two."""
+
+
+_BYTES_OF_ROW = 200
+"""Memory that a fit takes for each row: labels, orders and the room that sorting takes, candidates, squared norms."""
+_BYTES_OF_CENTRE = 48
+"""The same for each number of a centre: composites, centres in three precisions, what is pushed."""
+SLOTS = 2
+"""Chunks of rows that are in low precision at a time, if not all are."""
+_MOST_CHUNK, _LEAST_CHUNK = 1 << 17, 1 << 12
+"""Rows of a chunk. A small one begins sooner, a large one takes fewer steps."""
 
 
 class Repair(NamedTuple):
@@ -131,19 +141,29 @@ def padded_columns(d: int) -> int:
     return -(-d // _PIECE) * _PIECE
 
 
+def aligned_columns(d: int) -> int:
+    """Numbers of a low-precision row in memory: a multiple of 16 bytes."""
+    return padded_columns(d) if d > _WHOLE_ROWS else -(-d // 8) * 8
+
+
+def rows_are_whole(d: int, split: bool) -> bool:
+    """Whether a program reads rows once, as a whole."""
+    return padded_columns(d) <= (WHOLE_SPLIT_ROWS if split else _WHOLE_ROWS)
+
+
 def tiles_for(padded: int, k: int, split: bool) -> Tiles:
     """Tiles for rows of this many columns; others that were tried on an H200 were slower.
 
     A program that meets few tiles of clusters has nothing to read ahead; without that, more programs run at a time.
     """
-    if padded <= (_WHOLE_SPLIT_ROWS if split else _WHOLE_ROWS):
+    if padded <= (WHOLE_SPLIT_ROWS if split else _WHOLE_ROWS):
         return Tiles(rows=128, clusters=64, columns=_WHOLE_ROWS, warps=4, stages=1 if k <= _FEW_CLUSTERS else 3)
     return Tiles(rows=128, clusters=128, columns=_PIECE, warps=8, stages=3 if split else 4)
 
 
 def tiles_of_lists(padded: int, split: bool, start: bool) -> Tiles:
     """Tiles for the rows of a cluster, often a dozen, or of a group (``start``) with lists of clusters."""
-    whole = padded <= (_WHOLE_SPLIT_ROWS if split else _WHOLE_ROWS)
+    whole = padded <= (WHOLE_SPLIT_ROWS if split else _WHOLE_ROWS)
     return Tiles(rows=64 if start else 16, clusters=64, columns=_WHOLE_ROWS if whole else _PIECE, warps=4, stages=3)
 
 
@@ -215,6 +235,25 @@ def is_pushed(shape: Shape) -> bool:
 def blocks_for(n: int) -> int:
     """Blocks of a pass over this many rows."""
     return int(min(_MOST_BLOCKS, -(-n // _BLOCK)))
+
+
+def chunk_for(shape: Shape, room: float) -> int:
+    """Rows that are in low precision at a time, if a fit may take this many bytes beside X; 0: all rows, −1: too few.
+
+    Labels do not depend on it.
+    """
+    left = room - shape.n * _BYTES_OF_ROW - shape.k * shape.d * _BYTES_OF_CENTRE
+    of_row = 2 * aligned_columns(shape.d)
+    if shape.n * of_row <= left:
+        return 0
+    chunk = min(_MOST_CHUNK, int(left // (SLOTS * of_row)))
+    return chunk if chunk >= _LEAST_CHUNK else -1
+
+
+def least_room(shape: Shape) -> float:
+    """Bytes that a fit takes beside X, if rows are in low precision chunk by chunk."""
+    fixed = shape.n * _BYTES_OF_ROW + shape.k * shape.d * _BYTES_OF_CENTRE
+    return fixed + min(shape.n, SLOTS * _LEAST_CHUNK) * 2.0 * aligned_columns(shape.d)
 
 
 def _sample_plan(parameters: Mapping[str, Any], shape: Shape, level: _Level) -> Plan | None:

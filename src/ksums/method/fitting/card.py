@@ -24,7 +24,16 @@ from ksums.method.fitting.fit import fit
 from ksums.method.fitting.job import Job
 from ksums.method.fitting.listener import Listener, OfSample
 from ksums.method.fitting.records import PassRecord
-from ksums.planning.gpu import LISTS, blocks_for, groups_for, is_pushed, products_are_split, uses_graph
+from ksums.planning.gpu import (
+    LISTS,
+    WHOLE_SPLIT_ROWS,
+    blocks_for,
+    groups_for,
+    is_pushed,
+    products_are_split,
+    rows_are_whole,
+    uses_graph,
+)
 from ksums.planning.plan import CardPlan, Plan
 
 
@@ -99,6 +108,12 @@ class CardRun:
         if products_are_split(found, self._variance(), self.plan.shape.d):
             del self.passes  # its copy of the rows is not needed any more
             self._split = True
+            if self.job.chunk and not rows_are_whole(self.plan.shape.d, split=True) and not self.job.rows.X.is_cuda:
+                raise MemoryError(
+                    "X does not fit on the card, and its clusters are so small beside the data that rows are needed in "
+                    f"full precision; this is offered for up to {WHOLE_SPLIT_ROWS} columns. Fit a sample of the rows, "
+                    "or leave device=None."
+                )
             self.passes = self._started(n)
 
     def _started(self, n: int) -> Passes:

@@ -7,14 +7,12 @@ from typing import NamedTuple
 
 import torch
 
-from ksums.planning.gpu import Tiles, padded_columns, tiles_for
+from ksums.planning.gpu import Tiles, aligned_columns, padded_columns, tiles_for
 
 REACH = 10
 """Rows are scaled to entries of at most 2^10, by a power of two: float16 holds them, and float32 their squares."""
 _BITS = 61
 """Bits of a sum of whole numbers, the sign aside: two to spare in int64."""
-_ALIGNED = 8
-"""Rows of low precision are a multiple of 16 bytes long."""
 
 
 class Layout(NamedTuple):
@@ -120,7 +118,7 @@ def layout_for(
         n=n,
         d=d,
         k=k,
-        aligned=padded if padded > d and d > 256 else -(-d // _ALIGNED) * _ALIGNED,
+        aligned=aligned_columns(d),
         padded=padded,
         lengths=lengths,
         split=split,

@@ -97,8 +97,8 @@ class Kernels(Operations):
             state.composites, state.counts, state.sizes, clusters.relaxation, clusters.push, clusters.vectors,
             clusters.low, clusters.low_squares, clusters.join, clusters.base, clusters.stay, clusters.weight,
             clusters.members, clusters.sq_composites, clusters.leavers, clusters.claims, card.candidates.number,
-            layout.clusters, layout.d, layout.padded, 1.0 / layout.fixed, 1.0 / layout.fixed_weight, PER_SIZE, VANISHED, BD=columns,
-            LENGTHS=layout.lengths, SPLIT=layout.split, RESET=reset, PUSHED=pushed,
+            layout.clusters, layout.d, layout.padded, 1.0 / layout.fixed, 1.0 / layout.fixed_weight, PER_SIZE,
+            VANISHED, BD=columns, LENGTHS=layout.lengths, SPLIT=layout.split, RESET=reset, PUSHED=pushed,
             num_warps=1 if columns <= 128 else 2, **_ALWAYS,
         )  # fmt: skip
 

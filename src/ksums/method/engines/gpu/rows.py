@@ -9,12 +9,11 @@ import torch
 
 from ksums.method.engines.gpu.card import REACH, Layout, Table
 from ksums.method.engines.gpu.operations import Operations
+from ksums.planning.gpu import SLOTS
 
 _MIX = -7046029254386353131, -4658895280553007687, -7723592293110705685
 """Odd numbers that scramble the bits of another number when it is multiplied by them."""
 
-SLOTS = 2
-"""Chunks of rows that are in low precision at a time."""
 _NUMBERS = 1 << 24
 """Numbers that are converted to float64 at a time."""
 _EXPONENT, _EXPONENT_OF_WIDE = 120, 1000
@@ -92,7 +91,7 @@ def new_table(rows: Rows, layout: Layout, order: torch.Tensor, chunk: int) -> Ta
 def _lengths(X: torch.Tensor) -> torch.Tensor:
     """|x| of each row in float64, some rows at a time."""
     parts = X.split(max(1, _NUMBERS // X.shape[1]))
-    return torch.cat([torch.linalg.vector_norm(part, dim=1, dtype=torch.float64) for part in parts])
+    return torch.cat([torch.linalg.vector_norm(part.double(), dim=1) for part in parts])
 
 
 def _scale(largest: float, wide: bool) -> float:

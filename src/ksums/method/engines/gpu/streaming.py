@@ -12,7 +12,7 @@ import torch
 
 from ksums.method.engines.gpu.card import Layout, Table
 from ksums.method.engines.gpu.operations import Operations
-from ksums.method.engines.gpu.rows import SLOTS
+from ksums.planning.gpu import SLOTS
 
 
 class Chunks:

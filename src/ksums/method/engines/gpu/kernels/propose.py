@@ -21,14 +21,12 @@ def _halves(X, stride, row, live, t, d, mean, scale):
 
 @triton.jit
 def _dot(x, y, P, ACROSS: tl.constexpr):
-    """Products of rows with clusters; ACROSS: of clusters with rows. Few rows fill the matrix units better so.
-
-    Triton compiles what follows a return, so there is an else.
-    """
+    """Products of rows with clusters; ACROSS: of clusters with rows. Few rows fill the matrix units better so."""
     if ACROSS:
-        return tl.dot(y, tl.trans(x), P)
-    # noqa: RET505: Triton compiles what follows a return
-    return tl.dot(x, tl.trans(y), P)
+        P = tl.dot(y, tl.trans(x), P)
+    else:
+        P = tl.dot(x, tl.trans(y), P)
+    return P
 
 
 @triton.jit
