@@ -62,7 +62,9 @@ def test_kernels_pass_over_lists_as_the_twin_does(n, d, k, more):
 def test_kernels_start_from_groups_as_the_twin_does(n, d, k, more):
     passes = pair(n, d, k, more)
     for some in passes:
-        some.start_from_groups(some.operations.prepared_rows(some.card.table, some.card.layout, torch.arange(40, 44)))
+        some.start_from_groups(
+            some.operations.prepared_rows(some.card.table, some.card.layout, torch.arange(40, 44, device=DEVICE))
+        )
     assert_same(passes)
     assert int(passes[0].card.state.counts.min()) > 0
 
@@ -87,7 +89,9 @@ def test_rows_in_chunks_get_the_labels_of_rows_that_are_there_as_a_whole(n, d, k
     chosen = isinstance(operations, Twin)
     resident, streamed = (pair(n, d, k, more, chunk=chunk)[chosen] for chunk in (0, 17))
     for some in (resident, streamed):
-        some.start_from_groups(operations.prepared_rows(some.card.table, some.card.layout, torch.arange(40, 44)))
+        some.start_from_groups(
+            operations.prepared_rows(some.card.table, some.card.layout, torch.arange(40, 44, device=DEVICE))
+        )
         some.relax(2.0)
         some.one_pass()
         some.renew_lists(8)
@@ -107,7 +111,7 @@ def test_a_list_holds_the_nearest_clusters_and_ways_back():
     assert (squares.diff(dim=1) >= 0).all()
     lists = nearest_lists(passes.operations, passes.card, 12)
     entries = lists.entries.view(40, 12).long()
-    assert (entries[:, 0] == torch.arange(40)).all()
+    assert (entries[:, 0].cpu() == torch.arange(40)).all()
     assert all((entries[r, 1:] != r).all() for r in range(40))
     back = [(int(v), r) for r in range(40) for v in entries[r, 9:] if int(v) not in entries[r, :9].tolist()]
     assert back

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ksums.checking.data import LARGEST
 from ksums.checking.sources import bytes_of
-from ksums.compute.tensors import load_torch
+from ksums.compute.tensors import is_on_card, load_torch
 from ksums.planning.gpu import chunk_for, least_room
 from ksums.planning.shape import Shape
 
@@ -31,7 +31,7 @@ _INIT_NAMES = ("auto", "random-points")
 class Room(NamedTuple):
     """Where rows are during a fit on a card."""
 
-    copied: bool  # to the card; otherwise they are read where they are
+    copied: bool  # to the card; otherwise they are read where they are, which may be the memory of the host
     chunk: int  # rows that are in low precision at a time; 0: all
 
 
@@ -76,25 +76,25 @@ def check_card(estimator: Any, device: str) -> Any:
 
 def check_room(estimator: Any, X: Any, device: Any, resident: bool) -> Room:
     """Where rows are during a fit; refuses data that is too large for the card. ``resident``: X is there already."""
-    cuda = load_torch().cuda
-    unused = cuda.memory_reserved(device) - cuda.memory_allocated(device)
-    free = cuda.mem_get_info(device)[0] + unused
-    if estimator.max_memory is not None:
-        free = min(free, bytes_of(estimator.max_memory))
     n, d = X.shape
-    shape, size = Shape(n, d, int(estimator.n_clusters)), 0 if resident else n * d * X.dtype.itemsize
+    shape, size = Shape(n, d, int(estimator.n_clusters)), 0 if resident else X.numel() * X.element_size()
+    most = np.inf if estimator.max_memory is None else bytes_of(estimator.max_memory)
+    cuda = load_torch().cuda
+    free = min(most, cuda.mem_get_info(device)[0])
+    if chunk_for(shape, free - size):  # perhaps with what torch keeps for reuse; to ask for that takes longer
+        free = min(most, free + cuda.memory_reserved(device) - cuda.memory_allocated(device))
     chunk = chunk_for(shape, free - size)
-    if chunk == 0 or resident:
-        found = Room(copied=not resident, chunk=chunk)
-    else:
-        found = Room(copied=False, chunk=chunk_for(shape, free) or n)
-    if found.chunk < 0:
+    if chunk == 0 and not resident:
+        return Room(copied=True, chunk=0)
+    if not resident:
+        chunk = chunk_for(shape, free)
+    if chunk < 0:
         raise MemoryError(
-            f"{type(estimator).__name__}: a fit of {n:,} × {d:,} rows takes at least {least_room(shape) / 1e9:.2g} GB "
-            f"on {device} beside them, and may use {free / 1e9:.2g} GB; fit a sample of the rows there, or pass a list "
-            "of arrays or file names with device=None: then rows are read in parts."
+            f"{type(estimator).__name__}: a fit of {shape.n:,} × {shape.d:,} rows takes at least "
+            f"{least_room(shape) / 1e9:.2g} GB on {device} beside them, and may use {free / 1e9:.2g} GB; fit a sample "
+            "of the rows there, or pass a list of arrays or file names with device=None: then rows are read in parts."
         )
-    return found
+    return Room(copied=False, chunk=chunk)
 
 
 def check_tensor(estimator: Any, X: Any) -> None:
@@ -111,6 +111,26 @@ def check_tensor(estimator: Any, X: Any) -> None:
             f"{name}: X on a CUDA device must be float16, bfloat16, float32, float64, uint8, int8 or int16; got "
             f"{X.dtype}."
         )
+
+
+def check_batch(X: Any, k: Any, metric: Any, effort: Any) -> None:
+    """Refuse what ``ksums.torch.batched`` cannot cluster."""
+    if not is_on_card(X) or not hasattr(X, "layout"):
+        raise TypeError(
+            f"batched: X must be a torch tensor on a CUDA device; got a {type(X).__name__} on "
+            f"{getattr(X, 'device', 'the CPU')}. Fit KSums to each problem instead."
+        )
+    if X.ndim != 3 or not X.shape[0] or not X.shape[2]:
+        raise ValueError(f"batched: X must have shape (problems, rows, columns), all above 0; got {tuple(X.shape)}.")
+    if not X.dtype.is_floating_point:
+        raise TypeError(f"batched: X must be float16, bfloat16, float32 or float64; got {X.dtype}. Pass X.float().")
+    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or not 1 <= k <= X.shape[1]:
+        raise ValueError(
+            f"batched: n_clusters must be a whole number from 1 to {X.shape[1]}, the rows of a problem; got {k!r}."
+        )
+    for name, value, allowed in (("metric", metric, ("l2", "cosine")), ("effort", effort, ("low", "default", "high"))):
+        if value not in allowed:
+            raise ValueError(f"batched: {name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
 
 
 def check_centres(estimator: Any, centres: np.ndarray, k: int, d: int) -> np.ndarray:

@@ -18,6 +18,7 @@ from ksums.compute.tensors import as_numpy, as_tensor, host_tensor, is_on_card, 
 from ksums.compute.threads import computing
 from ksums.estimators.attributes import measured_attributes
 from ksums.estimators.callbacks import Listening, check_callbacks
+from ksums.method.engines.gpu.batches import cluster_batch, prepare_batch
 from ksums.method.engines.gpu.measures import measure_on_card
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.rows import Rows, read_rows
@@ -25,7 +26,7 @@ from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.card import CardJob, CardRun, fit_on_card
 from ksums.method.nearest.card import distances_on_card, nearest_on_card
 from ksums.planning.flat import flat_rule, schedule_of
-from ksums.planning.gpu import plan_card
+from ksums.planning.gpu import plan_batch, plan_card
 from ksums.planning.plan import CardPlan
 from ksums.planning.shape import Shape
 
@@ -107,6 +108,22 @@ def score(model: Any, X: Any, sample_weight: Any) -> float:
     weights = host.check_weights(model, given, len(rows))
     squares = nearest_on_card(rows, centres, model.metric == "cosine")[1]
     return -float(squares.sum() if weights is None else squares @ torch.from_numpy(weights).to(squares.device))
+
+
+def cluster_problems(X: torch.Tensor, k: int, cosine: bool, effort: str, seed: int) -> tuple[torch.Tensor, ...]:
+    """Labels, centres, sizes and distortion of each problem of a tensor on a card."""
+    with torch.cuda.device(X.device):
+        return cluster_with(_kernels(), X, k, cosine, effort, seed, graphs=True)
+
+
+def cluster_with(
+    operations: Operations, X: torch.Tensor, k: int, cosine: bool, effort: str, seed: int, graphs: bool = False
+) -> tuple[torch.Tensor, ...]:
+    """The same on any device, with these operations."""
+    found = cluster_batch(operations, prepare_batch(X, cosine), k, plan_batch(X.shape[1], k, effort), seed, graphs)
+    if not bool(torch.isfinite(found.distortion).all()):
+        raise ValueError("batched: X holds NaN or infinity, or values too large to square; drop or scale such rows.")
+    return found.labels.long(), found.centres.to(X.dtype), found.sizes, found.distortion
 
 
 # ------------------------------------------------------------------------------------------ parts

@@ -37,7 +37,7 @@ move too many rows at a time and spoil what is there."""
 _SMALL_CLUSTERS = 100.0
 """With up to this many rows in a cluster, a fit ends with passes in which moves are made apart: passes in blocks would
 leave gains."""
-_SETTLING_ROUNDS = 8
+SETTLING_ROUNDS = 8
 """Moves are made apart this many times before all rows propose again."""
 PUSH = 0.5
 """Centres are pushed by half of what the last pass moved them: fits take two thirds of the passes, and end lower. From
@@ -54,8 +54,9 @@ _LEAST_SAMPLE, _LEAST_MEMBERS = 1 << 16, 256
 """… which has at least this many rows, in all and for each cluster, so that its centres are near those of all rows."""
 _SAMPLE_PASSES = 6
 """Passes at p = 1 over a sample, at most: after annealing, or after the sample before."""
-_MANY_CLUSTERS = 1 << 12
-"""From this many clusters on, rows are compared with the clusters nearest to their own only."""
+_MANY_CLUSTERS = 1 << 15
+"""From this many clusters on, rows are compared with the clusters nearest to their own only. With fewer, comparing with
+all of them is as fast in the end, and ends lower."""
 _SEARCHED = 1 << 20
 """Up to k·k·d of this the CPU searches a sample for the start, in some tenths of a second: random rows miss clusters
 that lie apart, which no pass mends. That is 90 clusters in 128 dimensions, 700 in two."""
@@ -177,14 +178,14 @@ def tolerance_for(split: bool) -> float:
     return _TOLERANCE_OF_SPLIT if split else _TOLERANCE
 
 
-def products_are_split(distortion: float, variance: float, d: int) -> bool:
-    """Whether numbers of 11 bits cannot tell clusters apart, judged by the first labels."""
-    return distortion * np.sqrt(d) < _NOISE * variance
+def products_are_split(distortion: Any, variance: Any, d: int) -> Any:
+    """Whether numbers of 11 bits cannot tell clusters apart, judged by the first labels; of numbers or tensors."""
+    return distortion * d**0.5 < _NOISE * variance
 
 
-def uses_graph(shape: Shape) -> bool:
-    """Whether passes are recorded as a CUDA graph; labels do not depend on it."""
-    return float(shape.n) * shape.k * padded_columns(shape.d) < _GRAPH
+def uses_graph(shape: Shape, compared: int) -> bool:
+    """Whether passes that compare rows with this many clusters are recorded as a CUDA graph, which changes no label."""
+    return float(shape.n) * compared * padded_columns(shape.d) < _GRAPH
 
 
 def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, shape: Shape) -> CardPlan:
@@ -209,7 +210,7 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
         relaxations=tuple(relaxations(start, min(annealing, most - 1))),
         passes=max(1, min(level.passes, most - annealing)),
         tol=level.tol if parameters["tol"] is None else float(parameters["tol"]),
-        settling=_SETTLING_ROUNDS if shape.members <= _SMALL_CLUSTERS and effort != "low" else 0,
+        settling=SETTLING_ROUNDS if shape.members <= _SMALL_CLUSTERS and effort != "low" else 0,
         max_iter=most,
         sample=searched,
         repairs=REPAIR.rounds if shape.k > 1 and _is_automatic(parameters["init"]) else 0,
@@ -235,6 +236,41 @@ def is_pushed(shape: Shape) -> bool:
 def blocks_for(n: int) -> int:
     """Blocks of a pass over this many rows."""
     return int(min(_MOST_BLOCKS, -(-n // _BLOCK)))
+
+
+class BatchPlan(NamedTuple):
+    """How each problem of a batch is clustered. All passes are made, so that no problem depends on the others."""
+
+    blocks: int
+    relaxations: tuple[float, ...]
+    passes: int  # at p = 1 after them
+    settling: int  # passes with moves made apart, where clusters are small
+    rounds: int  # in which seeds are drawn
+
+    @property
+    def pushed(self) -> bool:
+        """See ``is_pushed``."""
+        return not self.settling
+
+
+_BATCH_LEVELS = {"low": (4, 3, 2), "default": (10, 5, 4), "high": (30, 10, 12)}
+"""For each level of effort, passes with falling relaxation, at p = 1, and with moves made apart."""
+_SEED_ROUNDS = 8
+"""The seeds of a batch are drawn in so many parts, each by squared distance to those before it."""
+
+
+def plan_batch(n: int, k: int, effort: str) -> BatchPlan:
+    """The plan for problems of n rows and k clusters."""
+    annealing, passes, settling = _BATCH_LEVELS[effort]
+    small = n <= _SMALL_CLUSTERS * k
+    start = min(first_relaxation(n / k), 1.0 + 0.5 * annealing)
+    return BatchPlan(
+        blocks=min(n, 4 if small else 2),
+        relaxations=tuple(relaxations(start, annealing)),
+        passes=passes,
+        settling=settling if small else 0,
+        rounds=min(k, _SEED_ROUNDS),
+    )
 
 
 def chunk_for(shape: Shape, room: float) -> int:

@@ -136,7 +136,7 @@ class CardRun:
             weighted=rows.weights is not None,
         )  # fmt: skip
         chunk = self.job.chunk if n > self.job.chunk else 0
-        graphs = self.job.graphs and not chunk and uses_graph(shape)
+        graphs = self.job.graphs and not chunk and uses_graph(shape, self.plan.lists or shape.k)
         options = Options(blocks_for(n), is_pushed(shape), graphs, chunk)
         return Passes(self.job.operations, rows, layout, self._order, options)
 
@@ -238,17 +238,18 @@ class CardRun:
             self.passes.continue_from(self._best)
 
     def _settle(self) -> None:
-        """Moves made apart until nothing moves: first against lists, if there are any, then against all clusters."""
+        """Moves made apart until nothing moves: against lists, if there are any; when they are quiet, against all."""
         self.passes.relax(1.0)
         while self.plan.settling and not self.stopped and len(self.records) < self.plan.max_iter:
             self.job.listener.pass_begins()
             self.passes.settling_pass(self.plan.settling)
             self._record("pass", 1.0)
-            self.converged = self.records[-1].moves == 0
-            if self.converged and self.passes.lists is None:
-                return
+            quiet, asked_all = self.records[-1].moves == 0, self.passes.lists is None
+            self.converged = quiet and asked_all
             if self.converged:
-                self.passes.renew_lists(0)
+                return
+            if asked_all or quiet:
+                self.passes.renew_lists(self.plan.lists if asked_all else 0)
 
     def _one_pass(self, relaxation: float) -> None:
         if self.plan.lists and self._age % LISTS.renewed == 0:

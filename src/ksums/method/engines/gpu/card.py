@@ -11,6 +11,8 @@ from ksums.planning.gpu import Tiles, aligned_columns, padded_columns, tiles_for
 
 REACH = 10
 """Rows are scaled to entries of at most 2^10, by a power of two: float16 holds them, and float32 their squares."""
+FAR = 3e38
+"""The cost of what must not be chosen."""
 _BITS = 61
 """Bits of a sum of whole numbers, the sign aside: two to spare in int64."""
 

@@ -11,6 +11,7 @@ Therefore their centres are *pushed*: a pass decides against C + PUSH·(C − C'
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -50,6 +51,29 @@ class Options(NamedTuple):
     chunk: int = 0  # rows that are in low precision at a time; 0: all of them
 
 
+def recorded(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
+    """Work as a CUDA graph.
+
+    ``torch.cuda.graph`` empties the cache of the allocator, and the next fit then waits for memory. No garbage may be
+    collected meanwhile: to destroy another graph would spoil this one.
+    """
+    graph, stream, collects = torch.cuda.CUDAGraph(), torch.cuda.Stream(), gc.isenabled()
+    stream.wait_stream(torch.cuda.current_stream())
+    gc.disable()
+    try:
+        with torch.cuda.stream(stream):
+            graph.capture_begin(capture_error_mode="thread_local")
+            try:
+                work()
+            finally:
+                graph.capture_end()
+    finally:
+        if collects:
+            gc.enable()
+    torch.cuda.current_stream().wait_stream(stream)
+    return graph
+
+
 class Passes:
     """The passes of one run over the first rows of a random order."""
 
@@ -73,6 +97,7 @@ class Passes:
         self._block_of = within.repeat(layout.problems) if layout.problems > 1 else within
         self._before = torch.zeros_like(self.card.clusters.push)
         self.lists: Lists | None = None
+        self._room: Lists | None = None
         self._numbers = torch.zeros(layout.problems, len(Numbers._fields), dtype=torch.float64, device=device)
         self._graphs: dict[str, torch.cuda.CUDAGraph] = {}
 
@@ -85,8 +110,13 @@ class Passes:
     def start_from(self, vectors: torch.Tensor) -> None:
         """Each row joins the nearest of k vectors, which are prepared as rows are. Under cosine: by their products."""
         set_centres(self.card, vectors)
-        self._propose(self.card, torch.arange(self.card.layout.n, device=vectors.device), 0, self.share, start=True)
+        self.label_by_centres()
         self._accept_start()
+
+    def label_by_centres(self) -> None:
+        """Each row joins the nearest of the centres that were set; ``candidates.gains`` are costs then."""
+        everybody = torch.arange(self.card.layout.n, device=self.card.state.labels.device)
+        self._propose(self.card, everybody, 0, self.share, start=True)
 
     def start_from_groups(self, vectors: torch.Tensor) -> None:
         """Each row joins the nearest of those of the first k rows that are in the groups near its own.
@@ -147,13 +177,19 @@ class Passes:
         self.card.clusters.relaxation.fill_(relaxation)
 
     def renew_lists(self, length: int) -> None:
-        """From now on, compare rows with the ``length`` clusters that are nearest to their own only; 0: with all."""
-        found = nearest_lists(self.operations, self.card, length) if length else None
-        if found is None or self.lists is None or len(found.entries) != len(self.lists.entries):
-            self._graphs = {name: graph for name, graph in self._graphs.items() if "lists" not in name}
-            self.lists = found
-        else:  # CUDA graphs read where they were recorded
-            self.lists.entries.copy_(found.entries)
+        """From now on, compare rows with the ``length`` clusters that are nearest to their own only; 0: with all.
+
+        The length is the same in all calls.
+        """
+        if not length:
+            self.lists = None
+            return
+        found = nearest_lists(self.operations, self.card, length)
+        if self._room is None:
+            self._room = found
+        else:  # CUDA graphs read lists where they were when they were recorded
+            self._room.entries.copy_(found.entries)
+        self.lists = self._room
 
     def one_pass(self) -> None:
         """All rows once."""
@@ -255,12 +291,8 @@ class Passes:
             work()
             _COMPILED.add(known)
             return
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            work()
-        self._graphs[name] = graph
-        graph.replay()
+        self._graphs[name] = recorded(work)
+        self._graphs[name].replay()
 
     # ------------------------------------------------------------------------------------ measures
     def measure(self) -> None:
@@ -272,6 +304,6 @@ class Passes:
         """The numbers of the last pass; of a single problem."""
         return Numbers(*self._numbers[0].tolist())
 
-    def squares_of_problems(self) -> torch.Tensor:
-        """(problems,) Sums of squares after the last pass, on the device."""
-        return self._numbers[:, 0]
+    def numbers_of_problems(self) -> Numbers:
+        """The numbers of each problem, on the device, where they change with the next pass."""
+        return Numbers(*self._numbers.unbind(1))  # type: ignore[arg-type]

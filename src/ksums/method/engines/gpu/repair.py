@@ -15,7 +15,7 @@ import torch
 
 from ksums.method.engines.gpu.lists import nearest_clusters
 from ksums.method.engines.gpu.passes import Passes
-from ksums.method.engines.gpu.rows import scrambled_keys
+from ksums.method.engines.gpu.rows import shares_of
 from ksums.planning.gpu import LISTS, REPAIR
 
 _COSTS = 1 << 24
@@ -70,8 +70,7 @@ def _relocate(passes: Passes, seed: int) -> int:
 
 def _drawn(squares: torch.Tensor, count: int, seed: int) -> torch.Tensor:
     """Some places, drawn by squared distance without replacement."""
-    shares = ((scrambled_keys(len(squares), seed, squares.device) >> 11) & ((1 << 52) - 1)).double() / 2.0**52
-    keys = -torch.log(shares.clamp(min=1e-18)) / squares.clamp(min=1e-300)
+    keys = -torch.log(shares_of(len(squares), seed, squares.device)) / squares.clamp(min=1e-300)
     return torch.sort(keys, stable=True).indices[:count]
 
 

@@ -107,6 +107,11 @@ def scrambled(n: int, seed: int, device: torch.device) -> torch.Tensor:
     return torch.sort(scrambled_keys(n, seed, device), stable=True).indices
 
 
+def shares_of(n: int, seed: int, device: torch.device) -> torch.Tensor:
+    """n numbers between 0 and 1 that look random, above 0."""
+    return (((scrambled_keys(n, seed, device) >> 11) & ((1 << 52) - 1)).double() / 2.0**52).clamp(min=1e-18)
+
+
 def scrambled_keys(n: int, seed: int, device: torch.device) -> torch.Tensor:
     """n whole numbers that look random."""
     keys = torch.arange(n, device=device) + (seed << 32)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import torch
 
-from ksums.method.engines.gpu.card import Card, Layout, Lists, State, Table
+from ksums.method.engines.gpu.card import FAR, Card, Layout, Lists, State, Table
 from ksums.method.engines.gpu.centres import write_low
 from ksums.method.engines.gpu.operations import Operations
 from ksums.planning.gpu import PER_SIZE, tolerance_for
 from ksums.rules.kinds import VANISHED
 
-_FAR = 3e38
 _ABOVE = 2.0
 _ROUNDING = 1e-6
 _NO_CLAIM = 0x7FFFFFFFFFFFFFFF
@@ -104,7 +103,7 @@ class Twin(Operations):
             v = torch.arange(problem * k, (problem + 1) * k, device=i.device)
             costs, own_products, own = self._costs(card, i, v, low)
             if not start:
-                costs[torch.arange(len(i)), own - problem * k] = _FAR
+                costs[torch.arange(len(i)), own - problem * k] = FAR
             best, target = _least(costs, layout.tiles.clusters, layout.tiles.bits(k))
             target = (target + problem * k).int()
             if start:
@@ -136,7 +135,7 @@ class Twin(Operations):
             x = None if low is None else low[begin - within[0] : end - within[0]]
             costs, own_products, own = self._costs(card, i, v, x)
             if not start:
-                costs[:, v == g] = _FAR
+                costs[:, v == g] = FAR
             best = costs.amin(1)
             target = v[(costs == best[:, None]).int().argmax(1)].int()
             if start:
@@ -154,8 +153,8 @@ class Twin(Operations):
         if layout.split:
             products = products + c[1, r] @ c[0].T + c[0, r] @ c[1].T
         squares = clusters.low_squares[r, None] + clusters.low_squares - 0.5 * products
-        squares[torch.arange(count), r] = _FAR
-        least = torch.full((count, bins), _FAR, device=r.device)
+        squares[torch.arange(count), r] = FAR
+        least = torch.full((count, bins), FAR, device=r.device)
         which = torch.zeros(count, bins, dtype=torch.int32, device=r.device)
         for begin in range(0, layout.k, bins):
             part = squares[:, begin : begin + bins]
