@@ -93,5 +93,5 @@ def test_what_cannot_be_clustered_is_refused():
         batched(np.zeros((2, 5, 3)), 2)
     X = problems(2, 20, 3, 2)
     X[1, 4, 0] = torch.nan
-    with pytest.raises(ValueError, match="X holds NaN or infinity"):
+    with pytest.raises(ValueError, match="first in problem 1, row 4, column 0"):
         clustered(X, 3)

@@ -133,6 +133,17 @@ def check_batch(X: Any, k: Any, metric: Any, effort: Any) -> None:
             raise ValueError(f"batched: {name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
 
 
+def check_finite_batch(X: Any) -> None:
+    """Refuse a tensor of problems with numbers that are not finite."""
+    bad = (~load_torch().isfinite(X)).nonzero()
+    if len(bad):
+        problem, row, column = bad[0].tolist()
+        raise ValueError(
+            f"batched: X contains NaN or infinity, first in problem {problem}, row {row}, column {column}; drop such rows "
+            "or fill them in."
+        )
+
+
 def check_centres(estimator: Any, centres: np.ndarray, k: int, d: int) -> np.ndarray:
     """Centres that the user gave, in float64."""
     name = type(estimator).__name__

@@ -120,9 +120,8 @@ def cluster_with(
     operations: Operations, X: torch.Tensor, k: int, cosine: bool, effort: str, seed: int, graphs: bool = False
 ) -> tuple[torch.Tensor, ...]:
     """The same on any device, with these operations."""
+    checking.check_finite_batch(X)
     found = cluster_batch(operations, prepare_batch(X, cosine), k, plan_batch(X.shape[1], k, effort), seed, graphs)
-    if not bool(torch.isfinite(found.distortion).all()):
-        raise ValueError("batched: X holds NaN or infinity, or values too large to square; drop or scale such rows.")
     return found.labels.long(), found.centres.to(X.dtype), found.sizes, found.distortion
 
 

@@ -40,7 +40,7 @@ def prepare_batch(X: torch.Tensor, cosine: bool) -> Batch:
     """Rows of each problem around their mean, scaled to 2^REACH by a power of two; under cosine of unit length."""
     exact = torch.float64 if X.dtype == torch.float64 else torch.float32
     if cosine:
-        lengths = torch.linalg.vector_norm(X.to(exact), dim=2, keepdim=True)
+        lengths = torch.linalg.vector_norm(X, dim=2, keepdim=True, dtype=torch.float64).to(exact)
         means = torch.zeros(len(X), X.shape[2], dtype=torch.float64, device=X.device)
         rows = (X.to(exact) / lengths.clamp(min=4 * torch.finfo(exact).tiny)).float()
         return Batch(rows, means, torch.ones(len(X), dtype=torch.float64, device=X.device), True)
