@@ -139,8 +139,8 @@ def check_finite_batch(X: Any) -> None:
     if len(bad):
         problem, row, column = bad[0].tolist()
         raise ValueError(
-            f"batched: X contains NaN or infinity, first in problem {problem}, row {row}, column {column}; drop such rows "
-            "or fill them in."
+            f"batched: X contains NaN or infinity, first in problem {problem}, row {row}, column {column}; drop such "
+            "rows or fill them in."
         )
 
 

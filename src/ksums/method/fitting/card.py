@@ -209,7 +209,7 @@ class CardRun:
         self.job.listener.show("moving centres to clusters that the start missed")
         if self.plan.sample is None:  # so that centres are means, and merging costs what it is said to cost
             self._one_pass(1.0)
-        repair(self.passes, self._seed, self.plan.repairs)
+        repair(self.passes, self._seed, self.plan.repairs, self.plan.lists)
         self._age = 0
 
     def _anneal(self) -> None:

@@ -16,7 +16,7 @@ import torch
 from ksums.method.engines.gpu.lists import nearest_clusters
 from ksums.method.engines.gpu.passes import Passes
 from ksums.method.engines.gpu.rows import shares_of
-from ksums.planning.gpu import LISTS, REPAIR
+from ksums.planning.gpu import REPAIR
 
 _COSTS = 1 << 24
 """Distances that are computed at a time."""
@@ -25,16 +25,18 @@ _ROUNDING = 1e-5
 cluster of copies might leave it."""
 
 
-def repair(passes: Passes, seed: int, rounds: int) -> int:
-    """Move centres and make a pass, until none pays; returns how many were moved. If that is 0, nothing has changed."""
+def repair(passes: Passes, seed: int, rounds: int, lists: int = 0) -> int:
+    """Move centres and make a pass, until none pays; returns how many were moved. If that is 0, nothing has changed.
+
+    ``lists``: the length of the lists of the passes, which are made again for every pass; 0: there are none.
+    """
     moved = 0
     passes.relax(1.0)
     for number in range(rounds):
         before, labels = passes.numbers().squares, passes.card.state.labels.clone()
         count = _relocate(passes, seed + 1 + number)
         if count:
-            if passes.lists is not None:
-                passes.renew_lists(LISTS.length)
+            passes.renew_lists(lists)
             passes.one_pass()
         if not count or not passes.numbers().squares < before:
             passes.continue_from(labels)
