@@ -9,7 +9,7 @@ import numpy as np
 
 from ksums.planning.effort import is_timed
 from ksums.planning.flat import plan_flat
-from ksums.planning.plan import CardPlan, Plan
+from ksums.planning.plan import CardPlan, MergeSplitPlan, Plan
 from ksums.planning.shape import Shape
 from ksums.rules.annealing import Annealed, relaxations
 from ksums.rules.kinds import Rule
@@ -72,18 +72,10 @@ _MOST_CHUNK, _LEAST_CHUNK = 1 << 17, 1 << 12
 """Rows of a chunk. A small one begins sooner, a large one takes fewer steps."""
 
 
-class Repair(NamedTuple):
-    """How centres are moved to clusters that the start missed: see ``engines/gpu/repair.py``."""
-
-    share: float = 0.5  # rows that are tried at a time, for each cluster
-    least: int = 16  # and at least
-    most: int = 1024  # and at most
-    near: int = 32  # clusters with which merging is tried
-    margin: float = 1.2  # a move must gain this many times what it costs
-    rounds: int = 24  # at most
-
-
-REPAIR = Repair()
+_REPAIR = MergeSplitPlan(rounds=24, margin=1.2, passes=1)
+"""After the start. Where data has no groups that lie apart, no split gains enough, and nothing happens."""
+_MARGIN, _PASSES_OF_SEARCH, _FAILURES = 0.6, 3, 2
+"""After annealing."""
 
 
 class ListPlan(NamedTuple):
@@ -108,16 +100,17 @@ class _Level(NamedTuple):
     sample: int  # rows of the sample for each cluster
     least: int  # and at least
     search: str  # effort of its search
+    rounds: int  # of merge–split after annealing
     fall: float = 1.0  # of the relaxation from pass to pass, at most: there must be time to cool
 
 
 _LEVELS = {
-    "low": _Level(5, 8, 5e-4, 32, 1000, "low", 0.5),
-    "default": _Level(24, 32, 2e-5, 64, 2500, "default"),
-    "high": _Level(80, 100, 2e-6, 256, 10_000, "default"),
+    "low": _Level(5, 8, 5e-4, 32, 1000, "low", 0, 0.5),
+    "default": _Level(24, 32, 2e-5, 64, 2500, "default", 16),
+    "high": _Level(80, 100, 2e-6, 256, 10_000, "default", 60),
 }
 """The levels of effort (``benchmarks/gpu.py``)."""
-_TIMED = _Level(200, 200, 2e-6, 64, 2500, "default")
+_TIMED = _Level(200, 200, 2e-6, 64, 2500, "default", 60)
 """With a number of seconds."""
 
 
@@ -213,10 +206,19 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
         settling=SETTLING_ROUNDS if shape.members <= _SMALL_CLUSTERS and effort != "low" else 0,
         max_iter=most,
         sample=searched,
-        repairs=REPAIR.rounds if shape.k > 1 and _is_automatic(parameters["init"]) else 0,
+        repair=_REPAIR if shape.k > 1 and _is_automatic(parameters["init"]) else None,
+        search=_search(parameters, level, shape, members),
         runs=int(parameters["n_init"]),
         seconds=min([np.inf, *(float(limit) for limit in limits if limit is not None)]),
     )
+
+
+def _search(parameters: Mapping[str, Any], level: _Level, shape: Shape, members: float) -> MergeSplitPlan | None:
+    """Merge–split after annealing."""
+    if not level.rounds or shape.k < 4 or parameters["refine"] is None:
+        return None
+    settling = 1 if members <= _SMALL_CLUSTERS else 0
+    return MergeSplitPlan(level.rounds, _MARGIN, _PASSES_OF_SEARCH, settling, _FAILURES, level.tol)
 
 
 def _samples(shape: Shape, searched: Plan | None) -> tuple[int, ...]:

@@ -275,23 +275,37 @@ class ShardPlan:
 
 
 @dataclass(frozen=True)
+class MergeSplitPlan:
+    """Rounds on a card in which many clusters are dissolved and as many split (``engines/gpu/merge_split.py``)."""
+
+    rounds: int
+    """At most."""
+    margin: float
+    """A split must gain this many times what the merger costs."""
+    passes: int
+    """Passes after the splits of a round."""
+    settling: int = 0
+    """Passes with moves made apart after these."""
+    failures: int = 0
+    """Rounds that may be undone before the search ends, each with a quarter of the splits of the one before."""
+    tol: float = 0.0
+    """The rounds end when one gains no more than this, relatively."""
+    near: int = 32
+    """Clusters with which merging is tried."""
+    steps: int = 3
+    """Steps of k-means that split a cluster."""
+
+
+@dataclass(frozen=True)
 class CardPlan:
     """What a fit on a graphics card will do."""
 
     shape: Shape
     rule: Rule
-    samples: tuple[int, ...]
-    """Rows of the samples with which a fit of many rows begins, the smallest first. Annealing is done on the first."""
-    passes_of_sample: int
-    """Passes at p = 1 over each sample, at most."""
     relaxations: tuple[float, ...]
     """The relaxation of each annealing pass."""
     passes: int
     """Passes over all rows at p = 1, at most."""
-    pushed: bool
-    """Whether centres are pushed where they are heading."""
-    lists: int
-    """Clusters that rows are compared with, those nearest to their own; 0: all of them."""
     tol: float
     """These end when one of them gains no more than this, relatively."""
     settling: int
@@ -301,8 +315,19 @@ class CardPlan:
     """Most passes of a run."""
     sample: Plan | None = None
     """What the CPU does with a sample, whose centres are the start; None: the start is random rows as centres."""
-    repairs: int = 0
-    """Most rounds in which centres are moved to clusters that the start missed."""
+    samples: tuple[int, ...] = ()
+    """Rows of the samples with which a fit of many rows begins, the smallest first. Annealing and search are done on
+    the first."""
+    passes_of_sample: int = 0
+    """Passes at p = 1 over each sample, at most."""
+    pushed: bool = False
+    """Whether centres are pushed where they are heading."""
+    lists: int = 0
+    """Clusters that rows are compared with, those nearest to their own; 0: all of them."""
+    repair: MergeSplitPlan | None = None
+    """Merge–split rounds after the start, which find clusters that it missed; None: there are none."""
+    search: MergeSplitPlan | None = None
+    """Merge–split rounds after annealing; None: there are none."""
     runs: int = 1
     seconds: float = np.inf
 

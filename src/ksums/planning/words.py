@@ -140,6 +140,8 @@ def card_lines(plan: CardPlan) -> list[str]:
         where = f" over {plan.samples[0]:,} rows" if plan.samples else ""
         hottest = f"{plan.relaxations[0]:.3g}"
         found.append(_line("annealing", f"{len(plan.relaxations)} passes{where}, relaxation from {hottest} down to 1"))
+    if plan.search:
+        found.append(_line("search", f"merge–split of many clusters at a time, up to {plan.search.rounds} rounds"))
     if plan.samples:
         sizes = ", then ".join(f"{rows:,}" for rows in (*plan.samples, plan.shape.n))
         found.append(_line("samples", f"passes over {sizes} rows"))
@@ -188,7 +190,7 @@ def _end_of_passes(plan: PartitionPlan) -> str:
 
 
 def _card_start(plan: CardPlan) -> str:
-    moved = ", moved to clusters that were missed" if plan.repairs else ""
+    moved = ", moved to clusters that were missed" if plan.repair else ""
     if plan.sample is None:
         return f"random rows as centres{moved}"
     return f"the centres of a search on {plan.sample.shape.n:,} rows by the CPU{moved}"

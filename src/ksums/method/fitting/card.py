@@ -15,9 +15,9 @@ import torch
 from ksums.method.data.measures import measure_clusters
 from ksums.method.data.rows import prepare
 from ksums.method.engines.gpu.card import layout_for
+from ksums.method.engines.gpu.merge_split import merge_split
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.passes import Numbers, Options, Passes
-from ksums.method.engines.gpu.repair import repair
 from ksums.method.engines.gpu.rows import Rows, scrambled
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.fit import fit
@@ -96,6 +96,9 @@ class CardRun:
                 self._anneal()
             self._improve()
             self._settle()
+            if not self.plan.samples:
+                self._search()
+                self._settle()
         except KeyboardInterrupt:  # the labels of the best whole pass
             self.interrupted = True
         return self
@@ -184,9 +187,13 @@ class CardRun:
                     return
             for _ in range(self.plan.passes_of_sample):
                 self._one_pass(1.0)
-                before, value = value, self._measures(self.passes.numbers())[0]
+                before, value = value, self.passes.objective()
                 if self._must_stop() or before - value <= self.plan.tol * value:
-                    return
+                    break
+            if anneal and self.plan.search is not None and not self.stopped:
+                for _ in merge_split(self.passes, self.plan.search, self._seed, self.plan.lists):
+                    if self._must_stop():
+                        return
         except KeyboardInterrupt:
             self.interrupted = self.stopped = True
 
@@ -204,12 +211,14 @@ class CardRun:
     # ------------------------------------------------------------------------------------ stages
     def _repair(self) -> None:
         """Move centres to clusters that the start missed."""
-        if not self.plan.repairs or self.stopped:
+        if not self.plan.repair or self.stopped:
             return
         self.job.listener.show("moving centres to clusters that the start missed")
         if self.plan.sample is None:  # so that centres are means, and merging costs what it is said to cost
             self._one_pass(1.0)
-        repair(self.passes, self._seed, self.plan.repairs, self.plan.lists)
+        for _ in merge_split(self.passes, self.plan.repair, self._seed, self.plan.lists):
+            if self._must_stop():
+                break
         self._age = 0
 
     def _anneal(self) -> None:
@@ -236,6 +245,18 @@ class CardRun:
                 break
         if not torch.equal(self.passes.card.state.labels, self._best):
             self.passes.continue_from(self._best)
+
+    def _search(self) -> None:
+        """Merge–split, a record for each round."""
+        if self.plan.search is None or self.stopped:
+            return
+        rounds = merge_split(self.passes, self.plan.search, self._seed, self.plan.lists)
+        for tried, kept in rounds:
+            self.job.listener.pass_begins()  # only now is it known that there was a round
+            self._record("merge-split", 1.0, tried, kept)
+            if self.stopped or len(self.records) >= self.plan.max_iter:
+                break
+        self._age = 0
 
     def _settle(self) -> None:
         """Moves made apart until nothing moves: against lists, if there are any; when they are quiet, against all."""
@@ -274,7 +295,7 @@ class CardRun:
         objective = 1.0 - numbers.lengths / layout.n if layout.lengths else distortion
         return objective, distortion, pairs / layout.n
 
-    def _record(self, stage: str, relaxation: float) -> None:
+    def _record(self, stage: str, relaxation: float, trials: int = 0, kept: int = 0) -> None:
         """Leave a record, remember the best labels, and tell whoever listens."""
         numbers = self.passes.numbers()
         objective, distortion, pairwise = self._measures(numbers)
@@ -293,6 +314,8 @@ class CardRun:
                 smallest=numbers.smallest,
                 largest=numbers.largest,
                 seconds=time.perf_counter() - self.started,
+                trials=trials,
+                kept=kept,
             )
         )
         self.stopped |= self.job.listener.pass_ends(self) or self.job.budget.is_over()

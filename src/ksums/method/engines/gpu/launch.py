@@ -138,7 +138,8 @@ class Kernels(Operations):
         """See ``operations.Operations``."""
         layout = card.layout
         tiles = tiles_of_lists(layout.padded, layout.split, start)
-        propose_from_lists[(count, _SHARES if start else 1)](
+        shares = min(_SHARES, max(1, layout.n // (count * tiles.rows))) if start else 1
+        propose_from_lists[(count, shares)](
             *_rows_of(card.table), card.table.low if low is None else low, card.table.low_squares, order, groups,
             lists.entries, lists.ends, *_asked_of(card), first, *within, layout.clusters, layout.d, layout.aligned,
             tolerance_for(layout.split), padded=layout.padded, BM=tiles.rows, BN=tiles.clusters, BK=tiles.columns,

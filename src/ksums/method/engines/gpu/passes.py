@@ -133,7 +133,7 @@ class Passes:
         lists = seeds_nearby(labels[: layout.k].long(), vectors)
         set_centres(self.card, self.operations.prepared_rows(table, layout, everybody[: layout.k]))
         groups = ends_of(torch.bincount(labels, minlength=coarse.k))
-        self._propose_from_lists(torch.sort(labels).indices, groups, lists, 0, coarse.k, start=True)
+        self.propose_from_lists(self.card, torch.sort(labels).indices, groups, lists, 0, coarse.k, start=True)
         self._accept_start()
 
     def _accept_start(self) -> None:
@@ -234,7 +234,7 @@ class Passes:
         length = -(-k // self.options.blocks)
         for first in range(0, k, length):
             self.operations.refresh(card, pushed=self.options.pushed)
-            self._propose_from_lists(order, groups, lists, first, min(length, k - first))
+            self.propose_from_lists(card, order, groups, lists, first, min(length, k - first))
             self.operations.decide(card, card.layout.n)
 
     def _settling_pass(self, rounds: int) -> None:
@@ -245,7 +245,7 @@ class Passes:
             self._propose(card, self._sorted(card.state.labels), 0, self.share)
         else:
             order, groups = self._grouped()
-            self._propose_from_lists(order, groups, self.lists, 0, card.layout.k)
+            self.propose_from_lists(card, order, groups, self.lists, 0, card.layout.k)
         for number in range(rounds):
             if number:
                 self.operations.refresh(card, reset=False)
@@ -256,15 +256,24 @@ class Passes:
         for at, some, low in self._chunks.of(order, first, count):
             self.operations.propose(card, order, at, some, start=start, low=low)
 
-    def _propose_from_lists(
-        self, order: torch.Tensor, groups: torch.Tensor, lists: Lists, first: int, count: int, *, start: bool = False
+    def propose_from_lists(
+        self,
+        card: Card,
+        order: torch.Tensor,
+        groups: torch.Tensor,
+        lists: Lists,
+        first: int,
+        count: int,
+        *,
+        start: bool = False,
     ) -> None:
+        """The rows of some groups against their lists, chunk by chunk: see ``operations.Operations``."""
         begin, end = 0, self.card.layout.n
         if self._chunks.length:
             begin, end = groups[[first, first + count]].tolist()
         for at, some, low in self._chunks.of(order, begin, end - begin):
             self.operations.propose_from_lists(
-                self.card, order, groups, lists, first, count, within=(at, at + some), start=start, low=low
+                card, order, groups, lists, first, count, within=(at, at + some), start=start, low=low
             )
 
     def _grouped(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -303,6 +312,11 @@ class Passes:
     def numbers(self) -> Numbers:
         """The numbers of the last pass; of a single problem."""
         return Numbers(*self._numbers[0].tolist())
+
+    def objective(self) -> float:
+        """What the last pass left, in the units of the prepared rows: the sum of squares, or of cosine distances."""
+        numbers = self.numbers()
+        return self.card.layout.n - numbers.lengths if self.card.layout.lengths else numbers.squares
 
     def numbers_of_problems(self) -> Numbers:
         """The numbers of each problem, on the device, where they change with the next pass."""

@@ -1,0 +1,161 @@
+"""Merge–split on a card, many clusters at a time: some are dissolved, as many others are split in two.
+
+Every cluster is split in two, all at the same time, which tells what a split gains; and for every cluster it is known
+what merging it with one of its nearest costs. Pairs of a split and a merger that gain are made, passes follow, and all
+of it is undone if the objective is not lower. With a margin above 1, this only finds groups and outliers that the start
+missed; with one below 1, also better optima, because rows of a dissolved cluster join several others, which costs less
+than merging it with one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from ksums.method.engines.gpu.card import Card, Layout, Lists, new_clusters, new_state
+from ksums.method.engines.gpu.centres import set_centres
+from ksums.method.engines.gpu.lists import ends_of, nearest_clusters
+from ksums.method.engines.gpu.passes import Passes
+from ksums.method.engines.gpu.rows import shares_of
+from ksums.planning.gpu import SETTLING_ROUNDS, tiles_for
+from ksums.planning.plan import MergeSplitPlan
+
+_NUMBERS = 1 << 24
+"""Numbers of pairs of centres that are compared at a time."""
+
+
+def merge_split(passes: Passes, plan: MergeSplitPlan, seed: int, lists: int = 0) -> Iterator[tuple[int, int]]:
+    """The rounds of the plan. Yields after each how many clusters were split, and how many stayed so: all or none.
+
+    ``lists``: the length of the lists of the passes, which are made again in each round; 0: there are none.
+    """
+    failures, most = 0, passes.card.layout.k
+    for number in range(plan.rounds):
+        before, labels = passes.objective(), passes.card.state.labels.clone()
+        count = _exchange(passes, plan, seed + 1 + number, most)
+        if not count:
+            return
+        passes.renew_lists(lists)
+        passes.relax(1.0)
+        for _ in range(plan.passes):
+            passes.one_pass()
+        for _ in range(plan.settling):
+            passes.settling_pass(SETTLING_ROUNDS)
+        gain = before - passes.objective()
+        if gain > 0.0:
+            yield count, count
+            if gain <= plan.tol * before:
+                return
+            continue
+        passes.continue_from(labels)
+        passes.measure()
+        yield count, 0
+        failures, most = failures + 1, count // 4
+        if failures > plan.failures or not most:
+            return
+
+
+def _exchange(passes: Passes, plan: MergeSplitPlan, seed: int, most: int) -> int:
+    """Dissolve some clusters and split as many; returns how many. Passes have still to follow."""
+    card, labels = passes.card, passes.card.state.labels.long()
+    halves, gains = _halves(passes, plan.steps, seed)
+    costs, partners = _merging(passes, min(plan.near, card.layout.k - 1))
+    pairs = _pairs(gains.cpu().numpy(), costs.cpu().numpy(), partners.cpu().numpy(), plan.margin, most)
+    if not pairs:
+        return 0
+    split, dissolved, partner = (torch.tensor(column, device=labels.device) for column in zip(*pairs, strict=True))
+    now = torch.arange(card.layout.k, device=labels.device)
+    now[dissolved] = partner
+    freed = torch.full_like(now, -1)
+    freed[split] = dissolved
+    leaves = (halves % 2 == 1) & (freed[labels] >= 0)
+    passes.continue_from(torch.where(leaves, freed[labels], now[labels]).int())
+    return len(pairs)
+
+
+def _halves(passes: Passes, steps: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """(n,) Every cluster r in two halves 2r and 2r + 1, and (k,) what that gains.
+
+    The seeds are a row, drawn by its squared distance to the centre, and its mirror image; k-means steps follow.
+    """
+    card, layout = passes.card, passes.card.layout
+    table, device = card.table, card.state.labels.device
+    of_halves = layout._replace(k=2 * layout.k, tiles=tiles_for(layout.padded, 2 * layout.k, layout.split))
+    over = Card(of_halves, table, new_state(of_halves, device), new_clusters(of_halves, device), card.candidates)
+    centres, groups = passes.centres(), ends_of(card.state.counts)
+    own = passes.operations.squares_to_own(table, layout, card.state.labels, centres)
+    by_draw = torch.sort(-torch.log(shares_of(layout.n, seed, device)) / own.clamp(min=1e-300), stable=True).indices
+    order = by_draw[torch.sort(card.state.labels[by_draw], stable=True).indices]
+    drawn = passes.operations.prepared_rows(table, layout, order[groups[:-1].long()])
+    vectors = torch.stack([2.0 * centres.float() - drawn, drawn], 1).view(of_halves.k, layout.d)
+    numbers = torch.arange(of_halves.k + 1, dtype=torch.int32, device=device)
+    lists = Lists(numbers[:-1], numbers[::2].contiguous())
+    for _ in range(steps):
+        set_centres(over, vectors)
+        passes.propose_from_lists(over, order, groups, lists, 0, layout.k, start=True)
+        passes.operations.add_by_cluster(table, of_halves, over.state)
+        composites, sizes = _sums(over)
+        vectors = torch.where(sizes[:, None] > 0, composites / sizes.clamp(min=1e-30)[:, None], vectors).float()
+    composites, sizes = (values.view(layout.k, 2, -1) for values in (composites, sizes))
+    gains = _lost(layout, composites[:, 0], sizes[:, 0, 0], composites[:, 1], sizes[:, 1, 0])
+    return over.state.labels, torch.where((over.state.counts.view(-1, 2) > 0).all(1), gains, 0.0)
+
+
+def _merging(passes: Passes, near: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """What it costs to merge each cluster with the one of its nearest where that costs least, and which that is."""
+    card = passes.card
+    composites, sizes = _sums(card)
+    numbers = nearest_clusters(passes.operations, card, near)[0].long()
+    costs, partners = torch.empty_like(sizes), torch.empty_like(numbers[:, 0])
+    for part in torch.arange(len(sizes), device=sizes.device).split(max(1, _NUMBERS // near // card.layout.d)):
+        others = numbers[part]
+        cost = _lost(card.layout, composites[part, None], sizes[part, None], composites[others], sizes[others])
+        costs[part], best = cost.min(1)
+        partners[part] = others.gather(1, best[:, None])[:, 0]
+    return costs, partners
+
+
+def _sums(card: Card) -> tuple[torch.Tensor, torch.Tensor]:
+    """Composites and sizes in float64."""
+    return card.state.composites.double() / card.layout.fixed, card.state.sizes.double() / card.layout.fixed_weight
+
+
+def _lost(layout: Layout, D: torch.Tensor, n: torch.Tensor, E: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+    """By how much the objective rises if clusters with composites D and E become one: by n·m/(n + m)·|C − C'|², or
+    under cosine by |D| + |E| − |D + E|."""
+    if layout.lengths:
+        return (
+            torch.linalg.vector_norm(D, dim=-1)
+            + torch.linalg.vector_norm(E, dim=-1)
+            - (torch.linalg.vector_norm(D + E, dim=-1))
+        )
+    apart = D / n.clamp(min=1e-30)[..., None] - E / m.clamp(min=1e-30)[..., None]
+    return n * m / (n + m).clamp(min=1e-30) * apart.square().sum(-1)
+
+
+def _pairs(
+    gains: np.ndarray, costs: np.ndarray, partners: np.ndarray, margin: float, most: int
+) -> list[tuple[int, int, int]]:
+    """Clusters to split, each with a cluster that is dissolved for it and the one that takes its rows.
+
+    No cluster takes part twice, so that gains and costs add up.
+    """
+    found: list[tuple[int, int, int]] = []
+    used: set[int] = set()
+    cheapest = iter(np.argsort(costs, kind="stable").tolist())
+    for split in np.argsort(-gains, kind="stable").tolist():
+        if split in used:
+            continue
+        for cluster in cheapest:
+            partner = int(partners[cluster])
+            if not used & {cluster, partner} and split not in (cluster, partner):
+                break
+        else:
+            break
+        if len(found) == most or gains[split] <= margin * costs[cluster]:
+            break
+        found.append((split, cluster, partner))
+        used |= {cluster, partner, split}
+    return found
