@@ -74,7 +74,7 @@ _MOST_CHUNK, _LEAST_CHUNK = 1 << 17, 1 << 12
 
 _REPAIR = MergeSplitPlan(rounds=24, margin=1.2, passes=1)
 """After the start. Where data has no groups that lie apart, no split gains enough, and nothing happens."""
-_MARGIN, _PASSES_OF_SEARCH, _FAILURES = 0.6, 3, 2
+_MARGIN, _PASSES_OF_SEARCH, _FAILURES = 0.4, 5, 4
 """After annealing."""
 
 

@@ -287,9 +287,9 @@ class MergeSplitPlan:
     settling: int = 0
     """Passes with moves made apart after these."""
     failures: int = 0
-    """Rounds that may be undone before the search ends, each with a quarter of the splits of the one before."""
+    """Rounds that may fail before the search ends. After each, rounds have a quarter of its splits."""
     tol: float = 0.0
-    """The rounds end when one gains no more than this, relatively."""
+    """A round fails if it gains no more than this, relatively; if it gains nothing, it is undone."""
     near: int = 32
     """Clusters with which merging is tried."""
     steps: int = 3

@@ -44,17 +44,14 @@ def merge_split(passes: Passes, plan: MergeSplitPlan, seed: int, lists: int = 0)
         for _ in range(plan.settling):
             passes.settling_pass(SETTLING_ROUNDS)
         gain = before - passes.objective()
-        if gain > 0.0:
-            yield count, count
-            if gain <= plan.tol * before:
+        if not gain > 0.0:
+            passes.continue_from(labels)
+            passes.measure()
+        yield count, count if gain > 0.0 else 0
+        if not gain > plan.tol * before:
+            failures, most = failures + 1, count // 4
+            if failures > plan.failures or not most:
                 return
-            continue
-        passes.continue_from(labels)
-        passes.measure()
-        yield count, 0
-        failures, most = failures + 1, count // 4
-        if failures > plan.failures or not most:
-            return
 
 
 def _exchange(passes: Passes, plan: MergeSplitPlan, seed: int, most: int) -> int:
