@@ -85,7 +85,7 @@ def compile_variant(
     kernels.lower_rows(table, layout)
     places, slot = order.int(), torch.empty(n, layout.aligned, dtype=torch.float16)
     lists, groups = Lists(places, places[: k + 1]), places[: k + 1]
-    kernels.lower_rows(table, layout, places, slot)
+    kernels.lower_rows(table, layout, places, slot, order)
     kernels.prepared_rows(table, layout, order)
     kernels.nearest_in_bins(card, 0, k, 4)
     for start in (True, False):

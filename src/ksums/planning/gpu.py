@@ -215,10 +215,11 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
 
 def _search(parameters: Mapping[str, Any], level: _Level, shape: Shape, members: float) -> MergeSplitPlan | None:
     """Merge–split after annealing."""
-    if not level.rounds or shape.k < 4 or parameters["refine"] is None:
+    rounds = min(level.rounds, (int(parameters["max_iter"]) - level.annealing) // _PASSES_OF_SEARCH)
+    if rounds < 1 or shape.k < 4 or parameters["refine"] is None:
         return None
     settling = 1 if members <= _SMALL_CLUSTERS else 0
-    return MergeSplitPlan(level.rounds, _MARGIN, _PASSES_OF_SEARCH, settling, _FAILURES, level.tol)
+    return MergeSplitPlan(rounds, _MARGIN, _PASSES_OF_SEARCH, settling, _FAILURES, level.tol)
 
 
 def _samples(shape: Shape, searched: Plan | None) -> tuple[int, ...]:
@@ -248,6 +249,7 @@ class BatchPlan(NamedTuple):
     passes: int  # at p = 1 after them
     settling: int  # passes with moves made apart, where clusters are small
     rounds: int  # in which seeds are drawn
+    tried: int  # rows from which they are drawn, at most
 
     @property
     def pushed(self) -> bool:
@@ -258,7 +260,9 @@ class BatchPlan(NamedTuple):
 _BATCH_LEVELS = {"low": (4, 3, 2), "default": (10, 5, 4), "high": (30, 10, 12)}
 """For each level of effort, passes with falling relaxation, at p = 1, and with moves made apart."""
 _SEED_ROUNDS = 8
-"""The seeds of a batch are drawn in so many parts, each by squared distance to those before it."""
+"""The seeds of a batch are drawn in this many parts, each by squared distance to those before it …"""
+_TRIED, _TRIED_MEMBERS = 1024, 4
+"""… from this many rows of a problem, in all and for each cluster, at most."""
 
 
 def plan_batch(n: int, k: int, effort: str) -> BatchPlan:
@@ -272,6 +276,7 @@ def plan_batch(n: int, k: int, effort: str) -> BatchPlan:
         passes=passes,
         settling=settling if small else 0,
         rounds=min(k, _SEED_ROUNDS),
+        tried=max(_TRIED, _TRIED_MEMBERS * k),
     )
 
 

@@ -338,7 +338,7 @@ class CardPlan:
     @property
     def most_records(self) -> int:
         """The most records that a run can leave."""
-        return self.max_iter
+        return self.max_iter + bool(self.samples) + (0 if self.search is None else self.search.rounds)
 
     @property
     def summary(self) -> str:

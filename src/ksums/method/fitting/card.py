@@ -23,7 +23,7 @@ from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.fit import fit
 from ksums.method.fitting.job import Job
 from ksums.method.fitting.listener import Listener, OfSample
-from ksums.method.fitting.records import PassRecord
+from ksums.method.fitting.records import PassRecord, passes_of
 from ksums.planning.gpu import (
     LISTS,
     WHOLE_SPLIT_ROWS,
@@ -254,14 +254,14 @@ class CardRun:
         for tried, kept in rounds:
             self.job.listener.pass_begins()  # only now is it known that there was a round
             self._record("merge-split", 1.0, tried, kept)
-            if self.stopped or len(self.records) >= self.plan.max_iter:
+            if self.stopped:
                 break
         self._age = 0
 
     def _settle(self) -> None:
         """Moves made apart until nothing moves: against lists, if there are any; when they are quiet, against all."""
         self.passes.relax(1.0)
-        while self.plan.settling and not self.stopped and len(self.records) < self.plan.max_iter:
+        while self.plan.settling and not self.stopped and passes_of(self.records) < self.plan.max_iter:
             self.job.listener.pass_begins()
             self.passes.settling_pass(self.plan.settling)
             self._record("pass", 1.0)

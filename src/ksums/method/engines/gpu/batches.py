@@ -44,11 +44,11 @@ def prepare_batch(X: torch.Tensor, cosine: bool) -> Batch:
         means = torch.zeros(len(X), X.shape[2], dtype=torch.float64, device=X.device)
         rows = (X.to(exact) / lengths.clamp(min=4 * torch.finfo(exact).tiny)).float()
         return Batch(rows, means, torch.ones(len(X), dtype=torch.float64, device=X.device), True)
-    means = X.to(torch.float64).mean(1)
-    rows = X.to(exact) - means.to(exact)[:, None]
-    largest = rows.abs().amax((1, 2)).double()
+    means = X.mean(1, dtype=exact)
+    largest = torch.maximum(X.amax(1) - means, means - X.amin(1)).amax(1).double()
     units = torch.where(largest > 0, torch.exp2(REACH - torch.frexp(largest)[1].double()), 1.0)
-    return Batch((rows * units.to(exact)[:, None, None]).float(), means, units, False)
+    rows = torch.sub(X, means[:, None]).mul_(units.to(exact)[:, None, None])
+    return Batch(rows.float(), means.double(), units, False)
 
 
 def cluster_batch(
@@ -60,7 +60,8 @@ def cluster_batch(
     """
     passes = _start(operations, batch, k, plan, seed, split=False, graphs=graphs)
     problems, n, d = batch.rows.shape
-    variances = 1.0 if batch.lengths else batch.rows.square().sum((1, 2), dtype=torch.float64) / n
+    squares = passes.card.table.squares.view(problems, n)
+    variances = 1.0 if batch.lengths else squares.mean(1, dtype=torch.float64)
     need = products_are_split(_objectives(passes) / n, variances, d)
     if not bool(need.any()):
         return _finish(passes, batch, plan)
@@ -100,22 +101,25 @@ def _start(
     begins = torch.arange(problems, device=device)[:, None] * n
     order = (scrambled(n, seed, device) + begins).flatten()
     passes = Passes(operations, rows, layout, order, Options(plan.blocks, plan.pushed, graphs))
-    chosen = torch.arange(0, device=device).expand(problems, 0)
+    chosen, tried = torch.arange(0, device=device).expand(problems, 0), min(n, plan.tried)
     for number in range(plan.rounds):
         count = k * (number + 1) // plan.rounds - chosen.shape[1]
         if number == 0:
             drawn = torch.arange(count, device=device).expand(problems, count)  # the first of a random order
         else:
-            costs = _costs_of(passes, chosen + begins)
-            keys = -torch.log(shares_of(n, seed + number, device)) / costs.view(problems, n).clamp(min=1e-30)
+            costs = _costs_of(passes, chosen + begins, (begins + torch.arange(tried, device=device)).flatten())
+            keys = -torch.log(shares_of(tried, seed + number, device)) / costs.view(problems, tried).clamp(min=1e-30)
             drawn = torch.topk(keys.scatter(1, chosen, torch.inf), count, dim=1, largest=False).indices
         chosen = torch.cat([chosen, drawn], 1)
     passes.start_from(operations.prepared_rows(passes.card.table, layout, (chosen + begins).flatten()))
     return passes
 
 
-def _costs_of(passes: Passes, seeds: torch.Tensor) -> torch.Tensor:
-    """What each row pays to join the nearest of the seeds of its problem, which are fewer than clusters so far."""
+def _costs_of(passes: Passes, seeds: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """What the rows at some places of each problem, first of the first one, pay to join the nearest of its seeds.
+
+    There are fewer seeds than clusters so far.
+    """
     card, (problems, count) = passes.card, seeds.shape
     vectors = torch.zeros(problems, card.layout.k, card.layout.d, device=seeds.device)
     found = passes.operations.prepared_rows(card.table, card.layout, seeds.flatten())
@@ -123,8 +127,9 @@ def _costs_of(passes: Passes, seeds: torch.Tensor) -> torch.Tensor:
     set_centres(card, vectors.view(-1, card.layout.d))
     if not card.layout.lengths:  # under cosine, vectors of zeros are at distance 1 of all rows
         card.clusters.base.view(problems, -1)[:, count:] = FAR
-    passes.label_by_centres()
-    return card.candidates.gains - 1.0 if card.layout.lengths else card.candidates.gains
+    passes.label_by_centres(places)
+    costs = card.candidates.gains[places]
+    return costs - 1.0 if card.layout.lengths else costs
 
 
 def _objectives(passes: Passes) -> torch.Tensor:

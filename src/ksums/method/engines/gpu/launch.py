@@ -56,15 +56,21 @@ class Kernels(Operations):
         return sums.sum(0), least.amin(0), most.amax(0)
 
     def lower_rows(
-        self, table: Table, layout: Layout, places: torch.Tensor | None = None, low: torch.Tensor | None = None
+        self,
+        table: Table,
+        layout: Layout,
+        places: torch.Tensor | None = None,
+        low: torch.Tensor | None = None,
+        by: torch.Tensor | None = None,
     ) -> None:
         """See ``operations.Operations``."""
         columns, n = _columns(layout.d), layout.n if places is None else len(places)
         rows = max(1, _NUMBERS // columns)
         lower_rows[(triton.cdiv(n, rows),)](
-            *_rows_of(table), table.places if places is None else places, table.low if low is None else low,
-            table.low_squares, table.squares, n, layout.d, layout.aligned, BR=rows, BD=columns, BY_ROW=layout.lengths,
-            SPLIT=layout.split, IN_ORDER=places is not None, num_warps=4, **_ALWAYS,
+            *_rows_of(table), table.places if places is None else places, table.places if by is None else by,
+            table.low if low is None else low, table.low_squares, table.squares, n, layout.d, layout.aligned, BR=rows,
+            BD=columns, BY_ROW=layout.lengths, SPLIT=layout.split, IN_ORDER=places is not None, BY=by is not None,
+            num_warps=4, **_ALWAYS,
         )  # fmt: skip
 
     def prepared_rows(self, table: Table, layout: Layout, places: torch.Tensor) -> torch.Tensor:

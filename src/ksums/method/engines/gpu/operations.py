@@ -22,11 +22,16 @@ class Operations(ABC):
 
     @abstractmethod
     def lower_rows(
-        self, table: Table, layout: Layout, places: torch.Tensor | None = None, low: torch.Tensor | None = None
+        self,
+        table: Table,
+        layout: Layout,
+        places: torch.Tensor | None = None,
+        low: torch.Tensor | None = None,
+        by: torch.Tensor | None = None,
     ) -> None:
         """Fill ``low``, ``low_squares`` and ``squares`` of a table.
 
-        With ``places`` only for these, and in their order into the rows of ``low``.
+        With ``places`` only for these, and in their order into the rows of ``low``; they are read in the order ``by``.
         """
 
     @abstractmethod

@@ -110,13 +110,15 @@ class Passes:
     def start_from(self, vectors: torch.Tensor) -> None:
         """Each row joins the nearest of k vectors, which are prepared as rows are. Under cosine: by their products."""
         set_centres(self.card, vectors)
-        self.label_by_centres()
+        self.label_by_centres(torch.arange(self.card.layout.n, device=vectors.device))
         self._accept_start()
 
-    def label_by_centres(self) -> None:
-        """Each row joins the nearest of the centres that were set; ``candidates.gains`` are costs then."""
-        everybody = torch.arange(self.card.layout.n, device=self.card.state.labels.device)
-        self._propose(self.card, everybody, 0, self.share, start=True)
+    def label_by_centres(self, places: torch.Tensor) -> None:
+        """Rows join the nearest of the centres that were set; ``candidates.gains`` are costs then.
+
+        With several problems, ``places`` are the same number of places of each, problem by problem.
+        """
+        self._propose(self.card, places, 0, len(places) // self.card.layout.problems, start=True)
 
     def start_from_groups(self, vectors: torch.Tensor) -> None:
         """Each row joins the nearest of those of the first k rows that are in the groups near its own.

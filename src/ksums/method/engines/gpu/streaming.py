@@ -1,7 +1,8 @@
 """Rows in low precision, chunk by chunk: for rows that stay in pinned memory of the host because the card is too small.
 
 While a chunk is compared with clusters, the next one is read through the bus and rounded, on a stream of its own. Only
-candidates are read again, when they are verified. Whatever the chunks are, the same rows propose the same moves.
+candidates are read again, when they are verified. Rows of a chunk are read in the order in which they are stored;
+otherwise the bus is a third slower. Whatever the chunks are, the same rows propose the same moves.
 """
 
 from __future__ import annotations
@@ -54,9 +55,13 @@ class Chunks:
 
     def _lower(self, slot: int, places: torch.Tensor) -> None:
         if self._stream is None:
-            self.operations.lower_rows(self.table, self.layout, places, self._slots[slot])
+            self._read(slot, places)
             return
         with torch.cuda.stream(self._stream):
             self._stream.wait_event(self._used[slot])
-            self.operations.lower_rows(self.table, self.layout, places, self._slots[slot])
+            self._read(slot, places)
             self._lowered[slot].record()
+
+    def _read(self, slot: int, places: torch.Tensor) -> None:
+        by_address = torch.sort(self.table.places[places]).indices
+        self.operations.lower_rows(self.table, self.layout, places, self._slots[slot], by_address)

@@ -30,7 +30,12 @@ class Twin(Operations):
         return exact.sum(0).to(device), exact.amin(0).to(device), exact.amax(0).to(device)
 
     def lower_rows(
-        self, table: Table, layout: Layout, places: torch.Tensor | None = None, low: torch.Tensor | None = None
+        self,
+        table: Table,
+        layout: Layout,
+        places: torch.Tensor | None = None,
+        low: torch.Tensor | None = None,
+        by: torch.Tensor | None = None,
     ) -> None:
         """See ``operations.Operations``."""
         i = torch.arange(layout.n, device=table.places.device) if places is None else places.long()

@@ -65,15 +65,18 @@ def column_moments(
 
 @triton.jit
 def lower_rows(
-    X, stride, places, mean, scales, order, low, low_squares, squares, n, d, aligned,
+    X, stride, places, mean, scales, order, by, low, low_squares, squares, n, d, aligned,
     BR: tl.constexpr, BD: tl.constexpr, BY_ROW: tl.constexpr, SPLIT: tl.constexpr, IN_ORDER: tl.constexpr,
+    BY: tl.constexpr,
 ):  # fmt: skip
     """Rows in low precision, in random order, and their squared norms. SPLIT: only the norms, of high part and rest.
 
-    IN_ORDER: only the places order[:n], and ``low`` in this order.
+    IN_ORDER: only the places order[:n], and ``low`` in this order. BY: they are read in the order ``by``.
     """
     at = tl.program_id(0) * BR + tl.arange(0, BR)
     live = at < n
+    if BY:
+        at = tl.load(by + at, mask=live, other=0)
     i = at
     if IN_ORDER:
         i = tl.load(order + at, mask=live, other=0)
