@@ -15,7 +15,7 @@ from ksums.planning.shape import Shape
 
 _OFFERED: dict[str, tuple[Any, ...]] = {
     "objective": ("distortion",),
-    "refine": ("auto", None),
+    "refine": ("auto", "merge-split", None),
     "engine": ("auto",),
     "n_neighbors": (None,),
     "polish": (None,),

@@ -74,6 +74,8 @@ _MOST_CHUNK, _LEAST_CHUNK = 1 << 17, 1 << 12
 
 _REPAIR = MergeSplitPlan(rounds=24, margin=1.2, passes=1)
 """After the start. Where data has no groups that lie apart, no split gains enough, and nothing happens."""
+_ROUNDS_ASKED = 8
+"""With low effort, if merge–split is asked for."""
 _MARGIN, _PASSES_OF_SEARCH, _FAILURES = 0.4, 5, 4
 """After annealing."""
 
@@ -215,7 +217,8 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
 
 def _search(parameters: Mapping[str, Any], level: _Level, shape: Shape, members: float) -> MergeSplitPlan | None:
     """Merge–split after annealing."""
-    rounds = min(level.rounds, (int(parameters["max_iter"]) - level.annealing) // _PASSES_OF_SEARCH)
+    rounds = level.rounds or _ROUNDS_ASKED * (parameters["refine"] == "merge-split")
+    rounds = min(rounds, (int(parameters["max_iter"]) - level.annealing) // _PASSES_OF_SEARCH)
     if rounds < 1 or shape.k < 4 or parameters["refine"] is None:
         return None
     settling = 1 if members <= _SMALL_CLUSTERS else 0
