@@ -219,8 +219,8 @@ def _search(parameters: Mapping[str, Any], level: _Level, shape: Shape, members:
     """Merge–split after annealing."""
     rounds = level.rounds or _ROUNDS_ASKED * (parameters["refine"] == "merge-split")
     rounds = min(rounds, (int(parameters["max_iter"]) - level.annealing) // _PASSES_OF_SEARCH)
-    if rounds < 1 or shape.k < 4 or parameters["refine"] is None:
-        return None
+    if rounds < 1 or not 4 <= shape.k < _MANY_CLUSTERS or parameters["refine"] is None:
+        return None  # with very many clusters a round takes as long as it takes to settle, and gains less
     settling = 1 if members <= _SMALL_CLUSTERS else 0
     return MergeSplitPlan(rounds, _MARGIN, _PASSES_OF_SEARCH, settling, _FAILURES, level.tol)
 
