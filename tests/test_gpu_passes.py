@@ -128,7 +128,8 @@ def test_seeds_near_a_group():
 
 def with_lists(monkeypatch, least=40, length=12):
     monkeypatch.setattr(planning, "_MANY_CLUSTERS", least)
-    monkeypatch.setattr(planning, "LISTS", planning.LISTS._replace(length=length))
+    levels = {name: level._replace(length=length, annealing_of_lists=24) for name, level in planning._LEVELS.items()}
+    monkeypatch.setattr(planning, "_LEVELS", levels)
 
 
 def test_lists_end_near_where_all_clusters_end_and_no_single_move_is_a_gain(monkeypatch):

@@ -30,7 +30,7 @@ of numbers of 11 and of 22 bits."""
 _BLOCK, _MOST_BLOCKS = 264 * 128, 8
 """Rows of a block, about, and the most blocks of a pass. Two tiles for each multiprocessor of an H100 or H200
 keep all of them busy. Rows of a block decide on one state: one block oscillates where clusters are small, more than
-eight take longer and end no lower."""
+eight take longer and end no lower. Large clusters are as well off with blocks of twice as many rows."""
 _STARTS = (30.0, 3.0), (200.0, 8.0), (2000.0, 24.0)
 """Rows in a cluster, on average, and the relaxation of the first pass; between them by interpolation. Hotter passes
 move too many rows at a time and spoil what is there."""
@@ -83,7 +83,6 @@ _MARGIN, _PASSES_OF_SEARCH, _FAILURES = 0.4, 5, 4
 class ListPlan(NamedTuple):
     """Lists of nearest clusters: see ``engines/gpu/lists.py``."""
 
-    length: int = 256
     renewed: int = 5  # passes after which lists are made again
     back: float = 0.25  # part of a list that is for ways back
     bins: int = 8  # bins from which a list is chosen, for each of its places
@@ -103,16 +102,18 @@ class _Level(NamedTuple):
     least: int  # and at least
     search: str  # effort of its search
     rounds: int  # of merge–split after annealing
+    length: int  # of lists of clusters
+    annealing_of_lists: int  # passes, which are cheap
     fall: float = 1.0  # of the relaxation from pass to pass, at most: there must be time to cool
 
 
 _LEVELS = {
-    "low": _Level(5, 8, 5e-4, 32, 1000, "low", 0, 0.5),
-    "default": _Level(24, 32, 2e-5, 64, 2500, "default", 16),
-    "high": _Level(80, 100, 2e-6, 256, 10_000, "default", 60),
+    "low": _Level(5, 8, 5e-4, 32, 1000, "low", 0, 256, 5, 0.5),
+    "default": _Level(24, 32, 2e-5, 64, 2500, "default", 16, 512, 48),
+    "high": _Level(80, 100, 2e-6, 256, 10_000, "default", 60, 512, 120),
 }
 """The levels of effort (``benchmarks/gpu.py``)."""
-_TIMED = _Level(200, 200, 2e-6, 64, 2500, "default", 60)
+_TIMED = _Level(200, 200, 2e-6, 64, 2500, "default", 60, 512, 200)
 """With a number of seconds."""
 
 
@@ -188,7 +189,9 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
     effort = parameters["effort"]
     level = _LEVELS[effort] if isinstance(effort, str) else _TIMED
     most = int(parameters["max_iter"])
-    annealing = level.annealing if annealed.passes is None else annealed.passes
+    lists = level.length if shape.k >= _MANY_CLUSTERS else 0
+    annealing = level.annealing_of_lists if lists else level.annealing
+    annealing = annealing if annealed.passes is None else annealed.passes
     searched = _sample_plan(parameters, shape, level)
     samples = _samples(shape, searched) if isinstance(parameters["init"], str) else ()
     members = (samples[0] if samples else shape.n) / shape.k
@@ -201,7 +204,7 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
         samples=samples,
         passes_of_sample=_SAMPLE_PASSES,
         pushed=is_pushed(shape),
-        lists=LISTS.length if shape.k >= _MANY_CLUSTERS else 0,
+        lists=lists,
         relaxations=tuple(relaxations(start, min(annealing, most - 1))),
         passes=max(1, min(level.passes, most - annealing)),
         tol=level.tol if parameters["tol"] is None else float(parameters["tol"]),
@@ -239,9 +242,10 @@ def is_pushed(shape: Shape) -> bool:
     return shape.members > _SMALL_CLUSTERS
 
 
-def blocks_for(n: int) -> int:
-    """Blocks of a pass over this many rows."""
-    return int(min(_MOST_BLOCKS, -(-n // _BLOCK)))
+def blocks_for(shape: Shape) -> int:
+    """Blocks of a pass."""
+    length = _BLOCK if shape.members <= _SMALL_CLUSTERS else 2 * _BLOCK
+    return int(min(_MOST_BLOCKS, -(-shape.n // length)))
 
 
 class BatchPlan(NamedTuple):
@@ -251,16 +255,12 @@ class BatchPlan(NamedTuple):
     relaxations: tuple[float, ...]
     passes: int  # at p = 1 after them
     settling: int  # passes with moves made apart, where clusters are small
+    pushed: bool  # whether centres are pushed, where they are not
     rounds: int  # in which seeds are drawn
     tried: int  # rows from which they are drawn, at most
 
-    @property
-    def pushed(self) -> bool:
-        """See ``is_pushed``."""
-        return not self.settling
 
-
-_BATCH_LEVELS = {"low": (4, 3, 2), "default": (10, 5, 4), "high": (30, 10, 12)}
+_BATCH_LEVELS = {"low": (5, 3, 0), "default": (10, 5, 4), "high": (30, 10, 12)}
 """For each level of effort, passes with falling relaxation, at p = 1, and with moves made apart."""
 _SEED_ROUNDS = 8
 """The seeds of a batch are drawn in this many parts, each by squared distance to those before it …"""
@@ -278,6 +278,7 @@ def plan_batch(n: int, k: int, effort: str) -> BatchPlan:
         relaxations=tuple(relaxations(start, annealing)),
         passes=passes,
         settling=settling if small else 0,
+        pushed=not small,
         rounds=min(k, _SEED_ROUNDS),
         tried=max(_TRIED, _TRIED_MEMBERS * k),
     )

@@ -134,7 +134,7 @@ def card_summary(plan: CardPlan) -> str:
 
 def card_lines(plan: CardPlan) -> list[str]:
     """A plan for a card in a few lines."""
-    blocks = blocks_for(plan.shape.n)
+    blocks = blocks_for(plan.shape)
     found = [_title(plan.shape), _line("start", f"{_card_start(plan)}, then on the card")]
     if plan.relaxations:
         where = f" over {plan.samples[0]:,} rows" if plan.samples else ""

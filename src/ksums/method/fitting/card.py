@@ -140,7 +140,7 @@ class CardRun:
         )  # fmt: skip
         chunk = self.job.chunk if n > self.job.chunk else 0
         graphs = self.job.graphs and not chunk and uses_graph(shape, self.plan.lists or shape.k)
-        options = Options(blocks_for(n), is_pushed(shape), graphs, chunk)
+        options = Options(blocks_for(shape), is_pushed(shape), graphs, chunk)
         return Passes(self.job.operations, rows, layout, self._order, options)
 
     def _centres_of_sample(self, passes: Passes, plan: Plan) -> torch.Tensor:

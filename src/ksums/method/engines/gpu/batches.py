@@ -102,13 +102,14 @@ def _start(
     order = (scrambled(n, seed, device) + begins).flatten()
     passes = Passes(operations, rows, layout, order, Options(plan.blocks, plan.pushed, graphs))
     chosen, tried = torch.arange(0, device=device).expand(problems, 0), min(n, plan.tried)
+    shares = shares_of(plan.rounds * tried, seed, device).view(plan.rounds, tried)
     for number in range(plan.rounds):
         count = k * (number + 1) // plan.rounds - chosen.shape[1]
         if number == 0:
             drawn = torch.arange(count, device=device).expand(problems, count)  # the first of a random order
         else:
             costs = _costs_of(passes, chosen + begins, (begins + torch.arange(tried, device=device)).flatten())
-            keys = -torch.log(shares_of(tried, seed + number, device)) / costs.view(problems, tried).clamp(min=1e-30)
+            keys = -torch.log(shares[number]) / costs.view(problems, tried).clamp(min=1e-30)
             drawn = torch.topk(keys.scatter(1, chosen, torch.inf), count, dim=1, largest=False).indices
         chosen = torch.cat([chosen, drawn], 1)
     passes.start_from(operations.prepared_rows(passes.card.table, layout, (chosen + begins).flatten()))
