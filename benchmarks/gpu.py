@@ -1,5 +1,7 @@
 """Fits on a graphics card beside flash-kmeans and beside the CPU: time, E_m, memory, and the same labels every time.
 
+Also rows that stay in memory of the host, beside rows on the card; and many small problems in one call.
+
     python benchmarks/gpu.py            some minutes on a card; results/gpu.json
     python benchmarks/gpu.py SIFT …     only the cases whose names begin like this; replaces their earlier results
 
@@ -21,7 +23,10 @@ import numpy as np
 import torch
 from common import HERE, load, print_table, save, short
 
+import ksums.planning.gpu as planning
 from ksums import KSums, PassRecord
+from ksums.method.engines.gpu import passes
+from ksums.torch import batched
 
 SEEDS = (0, 1, 2)
 """Each fit is made with these seeds."""
@@ -29,10 +34,10 @@ ITERATIONS = (25, 50)
 """Iterations of flash-kmeans; the second one for few clusters only."""
 FEW_CLUSTERS = 256
 """Up to this many clusters there are 50 iterations, too."""
-MANY_CLUSTERS = 1000
-"""From this many clusters on, all fits on the card start from random rows."""
-REPEATS = 20
-"""Fits whose labels must be the same."""
+REPEATS = 21
+"""Fits whose labels must be the same: a third with CUDA graphs, a third without, a third with rows of the host."""
+BATCHES = [(32, 4096, 64, 64), (32, 16_384, 128, 256), (32, 65_536, 128, 1000), (256, 1024, 64, 16)]
+"""Problems, rows of each, columns and clusters."""
 
 
 class Case(NamedTuple):
@@ -75,19 +80,16 @@ class Recording:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        plain = torch.cuda.graph
+        plain = passes.recorded
 
-        class Timed(plain):  # type: ignore[misc, valid-type]
-            def __enter__(inner) -> Any:  # noqa: N805
-                inner.began = time.perf_counter()
-                return super().__enter__()
+        def timed(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
+            torch.cuda.synchronize()  # what was begun before is not part of it
+            began = time.perf_counter()
+            graph = plain(work)
+            self.seconds += time.perf_counter() - began
+            return graph
 
-            def __exit__(inner, *error: Any) -> Any:  # noqa: N805
-                found = super().__exit__(*error)
-                self.seconds += time.perf_counter() - inner.began
-                return found
-
-        torch.cuda.graph = Timed  # type: ignore[misc]
+        passes.recorded = timed
 
 
 RECORDING = Recording()
@@ -175,12 +177,11 @@ def beside_the_cpu(case: Case, X: torch.Tensor, k: int) -> dict[str, Any]:
     """Compare fits at default effort on the card and on the CPU of the same machine."""
     rows, seconds, values = X.cpu().numpy(), {}, {}
     for where, data in (("card", X), ("CPU", rows)):
-        start = "random-points" if where == "card" and k >= MANY_CLUSTERS else "auto"
-        KSums(k, random_state=0, max_iter=3, init=start).fit(data[: 8 * k])
+        KSums(k, random_state=0, max_iter=3).fit(data[: 8 * k])
         models, took = [], []
         for seed in SEEDS[:2]:
             began = time.perf_counter()
-            models.append(KSums(k, random_state=seed, init=start).fit(data))
+            models.append(KSums(k, random_state=seed).fit(data))
             took.append(time.perf_counter() - began)
         seconds[where], values[where] = min(took), float(np.mean([model.distortion_ for model in models]))
     return {
@@ -189,53 +190,137 @@ def beside_the_cpu(case: Case, X: torch.Tensor, k: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def memory(X: torch.Tensor, k: int) -> float:
-    """Return the most memory that a fit adds, as a share of X."""
+def memory(X: torch.Tensor, k: int) -> dict[str, float]:
+    """The most memory that a fit adds: as a share of X, and what is above 60 % of X in bytes per n + k·d."""
     torch.cuda.empty_cache()
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
-    KSums(k, effort="low", init="random-points", random_state=0).fit(X)
-    return (torch.cuda.max_memory_allocated() - before) / (X.numel() * X.element_size())
+    KSums(k, init="random-points", random_state=0).fit(X)
+    added, of_rows = torch.cuda.max_memory_allocated() - before, X.numel() * X.element_size()
+    rest = (added - 0.6 * of_rows) / (len(X) + k * X.shape[1])
+    return {"share of X": added / of_rows, "rest, bytes": rest}
 
 
 def repeats(X: torch.Tensor, k: int, metric: str) -> int:
-    """Fit again and again, with CUDA graphs and without; return how many different labels there were."""
-    import ksums.planning.gpu as planning
-
-    found, limit = set(), planning._GRAPH
+    """Fit again and again, in three ways; return how many different labels there were."""
+    rows, found, limit = X.cpu().numpy(), set(), planning._GRAPH
+    little = planning.least_room(planning.Shape(*X.shape, k)) * 1.1
+    assert planning.chunk_for(planning.Shape(*X.shape, k), little) > 0
     for number in range(REPEATS):
-        planning._GRAPH = limit if number % 2 else 0.0
-        labels = KSums(k, metric=metric, init="random-points", random_state=0).fit(X).labels_
-        found.add(labels.cpu().numpy().tobytes())
+        planning._GRAPH = limit if number % 3 else 0.0
+        parameters: dict[str, Any] = {"metric": metric, "init": "random-points", "random_state": 0}
+        if number % 3 == 2:
+            labels = KSums(k, device="cuda", max_memory=int(little), **parameters).fit(rows).labels_
+        else:
+            labels = KSums(k, **parameters).fit(X).labels_.cpu().numpy()
+        found.add(labels.tobytes())
     planning._GRAPH = limit
     return len(found)
+
+
+def streamed(X: torch.Tensor, k: int) -> dict[str, Any]:
+    """Rows in memory of the host: with room for their copy in low precision, and with little room."""
+    rows, shape = X.cpu().numpy(), planning.Shape(*X.shape, k)
+    row: dict[str, Any] = {"n": shape.n, "d": shape.d, "k": k, "GB": rows.nbytes / 1e9}
+    ways = {
+        "on the card": (X, {}),
+        "on the host": (rows, {"device": "cuda", "max_memory": int(0.95 * rows.nbytes)}),
+        "in chunks": (rows, {"device": "cuda", "max_memory": int(0.5 * rows.nbytes)}),
+    }
+    labels: dict[str, np.ndarray] = {}
+    for way, (data, parameters) in ways.items():
+        size = 0 if way == "on the card" else parameters["max_memory"]
+        assert way == "on the card" or (planning.chunk_for(shape, size) > 0) == (way == "in chunks")
+        run = ours(data, k, 0, effort="low", init="random-points", **parameters)
+        run = ours(data, k, 0, effort="low", init="random-points", **parameters)
+        ends = [at for at, _ in run["trace"]]
+        passes_s = float(np.median(np.diff(ends[1:])))  # the first record is of the samples
+        row[f"{way}, fit, s"], row[f"{way}, pass, ms"] = run["s"], 1e3 * passes_s
+        found = run["model"].labels_
+        labels[way] = found if isinstance(found, np.ndarray) else found.cpu().numpy()
+    row["GB/s in chunks"] = row["GB"] / row["in chunks, pass, ms"] * 1e3
+    row["same labels"] = all((each == labels["on the card"]).all() for each in labels.values())
+    return row
+
+
+def many_problems(shape: tuple[int, int, int, int]) -> dict[str, Any]:
+    """``ksums.torch.batched`` beside flash-kmeans, on groups of random centres and widths in float16."""
+    from flash_kmeans import batch_kmeans_Euclid
+
+    problems, n, d, k = shape
+    generator = torch.Generator(device="cuda").manual_seed(0)
+    centres = torch.randn(problems, 4 * k, d, device="cuda", generator=generator)
+    which = torch.randint(4 * k, (problems, n), device="cuda", generator=generator)
+    X = torch.gather(centres, 1, which[:, :, None].expand(-1, -1, d))
+    X = (X + torch.randn(problems, n, d, device="cuda", generator=generator)).half()
+    row: dict[str, Any] = {"problems": problems, "n": n, "d": d, "k": k}
+
+    def timed(work: Callable[[], torch.Tensor]) -> tuple[float, float]:
+        seconds, labels = [], None
+        for _ in range(4):  # the first one compiles
+            torch.cuda.synchronize()
+            began = time.perf_counter()
+            labels = work()
+            torch.cuda.synchronize()
+            seconds.append(time.perf_counter() - began)
+        assert labels is not None
+        values = [distortion(X[b], labels[b], k) for b in range(0, problems, max(1, problems // 8))]
+        return 1e3 * float(np.median(seconds[1:])), float(np.mean(values))
+
+    for iterations in (10, 25):
+        found = timed(lambda: batch_kmeans_Euclid(X, k, max_iters=iterations, tol=-1.0)[0])  # noqa: B023
+        row[f"flash-kmeans {iterations}, ms"], row[f"flash-kmeans {iterations}, E_m"] = found
+    for effort in ("low", "default"):
+        ms, value = timed(lambda: batched(X, k, effort=effort, random_state=0).labels)  # noqa: B023
+        row[f"{effort}, ms"], row[f"{effort}, E_m"] = ms, value
+        row[f"{effort}, E_m, %"] = 100 * (value / row["flash-kmeans 25, E_m"] - 1)
+    return row
 
 
 def main() -> None:
     """Compare on all cases, or on those that the command line names."""
     names, path = sys.argv[1:], HERE / "results" / "gpu.json"
-    old = json.loads(path.read_text())["results"] if path.exists() else {"race": [], "cpu": [], "memory": []}
-    results: dict[str, Any] = {"card": torch.cuda.get_device_name(), "torch": torch.__version__, "race": [], "cpu": []}
-    results["memory"], results["repeats"] = [], old.get("repeats", {})
+    old = json.loads(path.read_text())["results"] if path.exists() else {}
+    results: dict[str, Any] = {"card": torch.cuda.get_device_name(), "torch": torch.__version__}
+    results |= {part: [] for part in ("race", "cpu", "memory", "streamed", "batches")}
+    results["repeats"] = old.get("repeats", {}) if names else {}
+
+    def is_asked(name: str) -> bool:
+        return not names or any(name.startswith(each) for each in names)
+
+    def keep(part: str, row: dict[str, Any]) -> None:
+        results[part].append(row)
+        print(part, json.dumps(row), flush=True)
+
     for case in CASES:
-        if names and not any(case.name.startswith(name) for name in names):
+        if not is_asked(case.name):
             for part in ("race", "cpu", "memory"):
-                results[part] += [row for row in old[part] if row["data"] == case.name]
+                results[part] += [row for row in old.get(part, []) if row["data"] == case.name]
             continue
         X = case.make()
         for k in case.ks:
-            results["race"] += race(case, X, k)
-            print(json.dumps(results["race"][-1]), flush=True)
-            results["memory"].append({"data": case.name, "k": k, "share of X": memory(X, k)})
+            for row in race(case, X, k):
+                keep("race", row)
+            keep("memory", {"data": case.name, "k": k, **memory(X, k)})
             if case.on_cpu:
-                results["cpu"].append(beside_the_cpu(case, X, k))
-                print(json.dumps(results["cpu"][-1]), flush=True)
+                keep("cpu", beside_the_cpu(case, X, k))
         if case.on_cpu:
             for metric in ("l2", "cosine"):
                 results["repeats"][f"{case.name}, k = {case.ks[-1]}, {metric}"] = repeats(X, case.ks[-1], metric)
+        if case.name.startswith("4M"):
+            for k in case.ks[1:]:
+                keep("streamed", streamed(X, k))
+        save("gpu", results)
         del X
+    if is_asked("batches"):
+        for shape in BATCHES:
+            keep("batches", many_problems(shape))
+    else:
+        results["batches"] = old.get("batches", [])
+    if not is_asked("4M"):
+        results["streamed"] = old.get("streamed", [])
     print_table(results["race"], ["data", "k", "iterations", "flash-kmeans, ms", "time ratio"], short)
-    print_table(results["memory"], ["data", "k", "share of X"], short)
+    print_table(results["memory"], ["data", "k", "share of X", "rest, bytes"], short)
     print(results["repeats"])
     save("gpu", results)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from readme_common import common_cases, common_headline
-from readme_gpu import beside_the_cpu, card_headline, race, repeated
+from readme_gpu import beside_the_cpu, card_headline, many_problems, race, repeated, streamed
 from readme_large_k import growth, large_k, recall
 from readme_methods import bisecting, choosing, limits, links, rules, sequential
 from readme_parts import HERE
@@ -53,7 +53,7 @@ PAGES: dict[Path, list[Part]] = {
         titled("Any distance", distances),
         titled("Reading files", readers, hostile_files),
         titled("Data in parts", quality, disk, on_dask),
-        titled("On a graphics card", race, beside_the_cpu, repeated),
+        titled("On a graphics card", race, beside_the_cpu, repeated, streamed, many_problems),
         titled("Every case", cases),
     ],
     HERE.parent / "docs" / "guide" / "vector_search.md": [recall],
@@ -61,7 +61,7 @@ PAGES: dict[Path, list[Part]] = {
     HERE.parent / "docs" / "guide" / "parts.md": [disk, workers],
     HERE.parent / "docs" / "guide" / "tables.md": [gaps, categories, mixed, big_tables],
     HERE.parent / "docs" / "guide" / "distances.md": [distances],
-    HERE.parent / "docs" / "guide" / "gpu.md": [race, beside_the_cpu, repeated],
+    HERE.parent / "docs" / "guide" / "gpu.md": [race, beside_the_cpu, repeated, streamed, many_problems],
 }
 """Each page has these generated parts."""
 

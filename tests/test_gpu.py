@@ -359,20 +359,27 @@ def test_arrays_are_recognised():
         kind_of([1.0])
 
 
-def test_tensors_on_the_cpu_are_read_as_arrays_also_where_scikit_learn_dispatches():
-    X = torch.tensor(np.random.default_rng(0).standard_normal((60, 3)))
-    plain = KSums(3, random_state=0).fit(X).labels_
+def test_tensors_on_the_cpu_are_followed_where_scikit_learn_dispatches():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    plain = KSums(3, random_state=0).fit(X)
+    assert isinstance(KSums(3, random_state=0).fit(torch.tensor(X)).labels_, np.ndarray)
     code = (
         "import sklearn, torch, numpy as np; from ksums import KSums\n"
         "X = torch.tensor(np.random.default_rng(0).standard_normal((60, 3)))\n"
         "with sklearn.config_context(array_api_dispatch=True):\n"
         "    model = KSums(3, random_state=0).fit(X)\n"
-        "    model.predict(X)\n"
+        "    found = [model.labels_, model.cluster_centers_, model.composites_, model.sizes_, model.predict(X),\n"
+        "             model.transform(X), model.assign(X, size_max='balanced'), model.fit_predict(X)]\n"
+        "    assert all(isinstance(each, torch.Tensor) for each in found), [type(each) for each in found]\n"
+        "    assert isinstance(model.fit(X.numpy()).labels_, np.ndarray)\n"
+        "    model.fit(X)\n"
+        "assert isinstance(model.predict(X.numpy()), np.ndarray)\n"
+        "assert abs(model.score(X) + model.inertia_) < 1e-9\n"
         "print(model.labels_.tolist())"
     )
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert found.stdout.strip() == str(plain.tolist())
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert found.stdout.strip() == str(plain.labels_.tolist()), found.stderr
 
 
 def test_importing_the_package_loads_neither_torch_nor_triton():

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 
 _ON_CUDA = (2, 13)
 """DLPack's numbers for memory on a CUDA device."""
@@ -78,6 +79,19 @@ def kind_of(X: Any) -> Callable[[Any], Any]:
         f"X is a {type(X).__module__}.{type(X).__name__} on a CUDA device; arrays of torch, CuPy and JAX are accepted "
         "there. Pass torch.from_dlpack(X) instead."
     )
+
+
+def follower(X: Any) -> Callable[[np.ndarray], Any] | None:
+    """What turns NumPy arrays into arrays of the library of X, in memory of the host.
+
+    None where NumPy arrays are due: X is one, or a table, or scikit-learn's ``array_api_dispatch`` is off.
+    """
+    if isinstance(X, np.ndarray) or not get_config()["array_api_dispatch"]:
+        return None
+    if type(X).__module__.partition(".")[0] == "torch":
+        return host_tensor
+    space = getattr(X, "__array_namespace__", None)
+    return None if space is None else space().asarray
 
 
 def as_numpy(array: Any) -> np.ndarray:

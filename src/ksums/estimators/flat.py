@@ -20,6 +20,7 @@ from ksums.compute.tensors import as_numpy, is_on_card
 from ksums.compute.threads import computing
 from ksums.estimators.base import Clusterer
 from ksums.estimators.constraints import assigned, attributes_with_centres
+from ksums.estimators.following import following
 from ksums.io.sources import is_source
 from ksums.method.data.centres import prepare_with_distances
 from ksums.method.fitting.fit import fit
@@ -282,6 +283,7 @@ class KSums(Clusterer):
         self.verbose = verbose
 
     @with_callbacks
+    @following
     def fit(self, X, y=None, sample_weight=None, *, must_link=None, cannot_link=None, fixed_labels=None):
         """Cluster the rows of X.
 
@@ -326,6 +328,7 @@ class KSums(Clusterer):
 
         return has_gaps(X)
 
+    @following
     def assign(self, X, *, size_min=None, size_max=None):
         """Assign rows to the centres of this model under limits on the sizes of the groups they form.
 
@@ -353,6 +356,7 @@ class KSums(Clusterer):
         with computing(self.n_threads):
             return assigned(X, self._centres(), self.metric, low, high)
 
+    @following
     def predict(self, X, *, search="exact"):
         """Index of the nearest centre (under cosine: of the centre of nearest direction) for each row.
 
@@ -384,7 +388,7 @@ class KSums(Clusterer):
         from ksums.method.search.graph import walk_to_nearest  # Numba is loaded by the first fit, not by the import
 
         with computing(self.n_threads):
-            return walk_to_nearest(*prepare_with_distances(X, self.cluster_centers_, self.metric))
+            return walk_to_nearest(*prepare_with_distances(X, self._centres(), self.metric))
 
     def plan_for(self, X, sample_weight=None):
         """What ``fit`` would do with these rows, without fitting: the ``plan_`` of the model.
@@ -405,6 +409,7 @@ class KSums(Clusterer):
 
         return prepare_with_gaps(clone(self), X, sample_weight, constrained=False, warn=False).plan
 
+    @following
     def transform(self, X):
         """Distances (n, k) to the centres: Euclidean, or one minus the cosine; over the cells that rows have."""
         return np.sqrt(self._with_gaps(X)) if self._ignores_gaps_of(X) else super().transform(X)
