@@ -44,11 +44,11 @@ def is_device_name(value: Any) -> bool:
 
 def check_offered(estimator: Any) -> None:
     """Refuse parameters that a card does not know."""
-    parameters = estimator.get_params(deep=False)
     for name, offered in _OFFERED.items():
-        if not any(parameters[name] is value or _is_equal(parameters[name], value) for value in offered):
-            _refuse(estimator, f"{name}={parameters[name]!r}", f"leave {name}={offered[0]!r}")
-    init, rule = parameters["init"], parameters["rule"]
+        given = getattr(estimator, name)
+        if not any(given is value or _is_equal(given, value) for value in offered):
+            _refuse(estimator, f"{name}={given!r}", f"leave {name}={offered[0]!r}")
+    init, rule = estimator.init, estimator.rule
     if isinstance(init, str) and init not in _INIT_NAMES:
         _refuse(estimator, f"init={init!r}", "use init='random-points' or an array of centres")
     if isinstance(rule, float | int) or (isinstance(rule, str) and rule not in ("auto", "annealed")):

@@ -20,7 +20,7 @@ from ksums.compute.tensors import as_numpy, is_on_card
 from ksums.compute.threads import computing
 from ksums.estimators.base import Clusterer
 from ksums.estimators.constraints import assigned, attributes_with_centres
-from ksums.estimators.following import following
+from ksums.estimators.following import follow_fitted, following
 from ksums.io.sources import is_source
 from ksums.method.data.centres import prepare_with_distances
 from ksums.method.fitting.fit import fit
@@ -283,7 +283,6 @@ class KSums(Clusterer):
         self.verbose = verbose
 
     @with_callbacks
-    @following
     def fit(self, X, y=None, sample_weight=None, *, must_link=None, cannot_link=None, fixed_labels=None):
         """Cluster the rows of X.
 
@@ -316,9 +315,11 @@ class KSums(Clusterer):
             from ksums.estimators.gaps import fit_with_gaps  # Numba is loaded by the first fit, not by the import
 
             fit_with_gaps(self, X, y, sample_weight, any(link is not None for link in links))
-            return self
-        self.__dict__.pop("cell_counts_", None)
-        return self._fit(X, y, sample_weight, links)
+        else:
+            self.__dict__.pop("cell_counts_", None)
+            self._fit(X, y, sample_weight, links)
+        follow_fitted(self, X)
+        return self
 
     def _ignores_gaps_of(self, X: Any) -> bool:
         """Whether X has missing cells, and the user wants them ignored."""

@@ -10,6 +10,8 @@ from ksums.planning.gpu import LISTS
 
 _DISTANCES = 1 << 24
 """Distances of clusters that are kept at a time."""
+_ROUNDING = 1e-5
+"""The share of the squared norms of two centres by which their squared distance may be wrong."""
 
 
 def nearest_clusters(operations: Operations, card: Card, count: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -42,20 +44,20 @@ def nearest_lists(operations: Operations, card: Card, length: int) -> Lists:
     k, length = card.layout.k, min(length, card.layout.k)
     near = max(1, length - 1 - int(LISTS.back * length))
     numbers, squares = nearest_clusters(operations, card, near)
-    entries = numbers[:, :1].repeat(
-        1, length
-    )  # what is not filled in below is a second comparison, which changes nothing
+    entries = numbers[:, :1].repeat(1, length)  # an entry that is not filled in below is compared twice: no harm
     entries[:, 0] = torch.arange(k, device=entries.device)
     entries[:, 1 : near + 1] = numbers
-    _add_ways_back(entries[:, near + 1 :], numbers, squares)
+    _add_ways_back(entries[:, near + 1 :], numbers, squares, card.clusters.low_squares)
     return Lists(entries.view(-1), torch.arange(0, (k + 1) * length, length, dtype=torch.int32, device=entries.device))
 
 
-def _add_ways_back(room: torch.Tensor, numbers: torch.Tensor, squares: torch.Tensor) -> None:
+def _add_ways_back(room: torch.Tensor, numbers: torch.Tensor, squares: torch.Tensor, low_squares: torch.Tensor) -> None:
     """Fill what is left of the lists, the nearest first."""
     if not room.shape[1]:
         return
-    one_way = squares > squares[:, -1][numbers.long()]
+    # Two clusters that are last in each other's lists have the same distance, but for rounding, which must not decide.
+    rounding = _ROUNDING * (low_squares[:, None] + low_squares[numbers.long()])
+    one_way = squares > squares[:, -1][numbers.long()] + rounding
     source = torch.arange(len(room), dtype=torch.int32, device=room.device)[:, None].expand_as(numbers)[one_way]
     target, far = numbers[one_way].long(), squares[one_way]
     by_distance = torch.sort(far, stable=True).indices

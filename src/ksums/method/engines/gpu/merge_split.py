@@ -22,7 +22,7 @@ from ksums.method.engines.gpu.rows import shares_of
 from ksums.planning.gpu import SETTLING_ROUNDS, tiles_for
 from ksums.planning.plan import MergeSplitPlan
 
-_NUMBERS = 1 << 24
+_NUMBERS = 1 << 21
 """Numbers of pairs of centres that are compared at a time."""
 
 
