@@ -17,6 +17,7 @@ from ksums.method.engines.gpu import launch
 from ksums.method.engines.gpu.card import Card, Lists, layout_for, new_candidates, new_clusters, new_state
 from ksums.method.engines.gpu.rows import Rows as CardRows
 from ksums.method.engines.gpu.rows import new_table
+from ksums.rules.kinds import LENGTH, PAIRS, SQUARES, Kind
 
 TARGET = GPUTarget("cuda", 90, 32)
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -25,6 +26,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "split": {"d": 8, "split": True, "dtype": torch.float64},
     "cosine": {"d": 100, "cosine": True},
     "bytes": {"d": 128, "dtype": torch.uint8},
+    "pairs": {"d": 100, "kind": PAIRS, "cosine": True},
     "wide": {"d": 300},
     "wide-split": {"d": 300, "split": True, "dtype": torch.bfloat16},
     "wide-cosine": {"d": 300, "cosine": True, "weighted": True},
@@ -64,14 +66,20 @@ def _kind(value: Any) -> str:
 
 
 def compile_variant(
-    d: int, dtype: torch.dtype = torch.float32, cosine: bool = False, split: bool = False, weighted: bool = False
+    d: int,
+    dtype: torch.dtype = torch.float32,
+    kind: Kind | None = None,
+    cosine: bool = False,
+    split: bool = False,
+    weighted: bool = False,
 ) -> None:
     """Ask for every operation once."""
     n, k, device = 64, 9, torch.device("cpu")
     X, ones = torch.zeros(n, d, dtype=dtype), torch.ones(n)
     mean = torch.zeros(d, dtype=torch.float64 if dtype == torch.float64 else torch.float32)
     rows = CardRows(X, device, None, ones if weighted else None, mean, ones if cosine else None, 1.0)
-    layout = layout_for(n, d, k, sigma=1.0, lengths=cosine, split=split, weighted=weighted)
+    kind = kind or (LENGTH if cosine else SQUARES)
+    layout = layout_for(n, d, k, kind=kind, directed=cosine, sigma=1.0, split=split, weighted=weighted)
     order = torch.arange(n)
     table, kernels = new_table(rows, layout, order, 0), launch.Kernels()
     card = Card(
@@ -84,7 +92,7 @@ def compile_variant(
     kernels.moments(X, order if weighted else None, device)
     kernels.lower_rows(table, layout)
     places, slot = order.int(), torch.empty(n, layout.aligned, dtype=torch.float16)
-    lists, groups = Lists(places, places[: k + 1]), places[: k + 1]
+    lists, groups = Lists(places, order[: k + 1]), places[: k + 1]
     kernels.lower_rows(table, layout, places, slot, order)
     kernels.prepared_rows(table, layout, order)
     kernels.nearest_in_bins(card, 0, k, 4)

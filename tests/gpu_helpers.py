@@ -9,6 +9,7 @@ from ksums.method.engines.gpu.card import Card, layout_for, new_candidates, new_
 from ksums.method.engines.gpu.passes import Options, Passes
 from ksums.method.engines.gpu.rows import new_table, read_rows, scrambled
 from ksums.method.engines.gpu.twin import Twin
+from ksums.rules.kinds import LENGTH, PAIRS, SQUARES
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
@@ -24,12 +25,18 @@ def weights_for(n, seed=1):
     return torch.tensor(np.random.default_rng(seed).uniform(0.2, 3.0, n), device=DEVICE)
 
 
-def a_card(operations, X, k, *, split=False, cosine=False, weights=None):
+def kind_for(cosine, pairs):
+    """The kind of rule on a card."""
+    return PAIRS if pairs else LENGTH if cosine else SQUARES
+
+
+def a_card(operations, X, k, *, split=False, cosine=False, pairs=False, weights=None):
     """A card with rows in place, and labels 0 … k−1 in turn."""
     rows = read_rows(X, weights, cosine, operations)
     layout = layout_for(
-        rows.n, X.shape[1], k, sigma=rows.sigma, lengths=cosine, split=split, weighted=weights is not None
-    )
+        rows.n, X.shape[1], k, kind=kind_for(cosine, pairs), directed=cosine, sigma=rows.sigma, split=split,
+        weighted=weights is not None,
+    )  # fmt: skip
     table = new_table(rows, layout, scrambled(rows.n, 3, DEVICE), 0)
     operations.lower_rows(table, layout)
     card = Card(layout, table, new_state(layout, DEVICE), new_clusters(layout, DEVICE), new_candidates(layout, DEVICE))
@@ -38,12 +45,12 @@ def a_card(operations, X, k, *, split=False, cosine=False, weights=None):
     return card
 
 
-def passes_for(operations, X, k, *, split=False, cosine=False, weights=None, problems=1, **options):
+def passes_for(operations, X, k, *, split=False, cosine=False, pairs=False, weights=None, problems=1, **options):
     """Passes over all rows, in three blocks unless said otherwise, without labels."""
     rows = read_rows(X, weights, cosine, operations)
     layout = layout_for(
-        rows.n, X.shape[1], k, sigma=rows.sigma, lengths=cosine, split=split, weighted=weights is not None,
-        problems=problems,
+        rows.n, X.shape[1], k, kind=kind_for(cosine, pairs), directed=cosine, sigma=rows.sigma, split=split,
+        weighted=weights is not None, problems=problems,
     )  # fmt: skip
     return Passes(operations, rows, layout, scrambled(rows.n, 3, DEVICE), Options(**{"blocks": 3, **options}))
 

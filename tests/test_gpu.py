@@ -38,11 +38,14 @@ from ksums.planning.gpu import first_relaxation, padded_columns, products_are_sp
         (130, 270, 12, {"split": True, "dtype": torch.float16}),
         (40, 1, 20, {}),
         (60, 8, 5, {"dtype": torch.uint8}),
+        (300, 5, 7, {"pairs": True}),
+        (200, 20, 70, {"pairs": True, "cosine": True, "weights": True}),
+        (130, 270, 12, {"pairs": True, "split": True, "dtype": torch.float64}),
     ],
 )
 def test_kernels_move_the_rows_that_the_twin_moves(n, d, k, more):
     X = data(n, d, more.get("dtype", torch.float32))
-    options = {name: more[name] for name in ("split", "cosine") if name in more}
+    options = {name: more[name] for name in ("split", "cosine", "pairs") if name in more}
     options["weights"] = weights_for(n) if "weights" in more else None
     states = [make_passes(o, a_card(o, X, k, **options), (2.0, 1.0)).state for o in (Kernels(), Twin())]
     for name in ("labels", "composites", "counts", "sizes", "moved"):
@@ -70,7 +73,7 @@ def test_kernels_measure_as_the_twin_does(dtype):
 def test_kernels_compile_for_a_card_without_one():
     script = Path(__file__).with_name("compile_kernels.py")
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    command = [sys.executable, str(script), "l2", "cosine"]
+    command = [sys.executable, str(script), "l2", "pairs"]
     found = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert found.returncode == 0, found.stderr[-2000:]
     assert "kernels compiled" in found.stdout
@@ -106,10 +109,12 @@ def test_attributes_are_tensors_and_measures_are_those_of_the_labels():
 
 
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
-def test_quality_is_near_that_of_the_cpu(metric):
-    X = data(3000, 6, groups=1)
-    on_card, on_cpu = fitted(X, 30, metric=metric), KSums(30, metric=metric, random_state=0).fit(as_numpy(X))
+@pytest.mark.parametrize("objective", ["distortion", "pairwise"])
+def test_quality_is_near_that_of_the_cpu(objective, metric):
+    X, asked = data(3000, 6, groups=1), {"objective": objective, "metric": metric}
+    on_card, on_cpu = fitted(X, 30, **asked), KSums(30, random_state=0, **asked).fit(as_numpy(X))
     assert on_card.objective_ <= 1.01 * on_cpu.objective_
+    assert on_card.history_[-1].objective == pytest.approx(on_card.objective_, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +164,32 @@ def test_after_settling_no_single_move_is_a_gain():
     join = squares * n / (n + 1)
     join[np.arange(900), labels] = np.inf
     assert (stay - join.min(axis=1) <= 1e-5 * (stay + join.min(axis=1))).all()
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_after_settling_no_single_move_lowers_the_sum_over_pairs(metric):
+    X = data(900, 4)
+    model = fitted(X, 30, objective="pairwise", metric=metric)
+    assert model.converged_
+    rows, labels = as_numpy(X).astype(float), as_numpy(model.labels_)
+    if metric == "cosine":
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    assert model.pairwise_ == pytest.approx(metrics.pairwise(rows, labels), rel=1e-6)
+    squares = ((rows[:, None] - rows) ** 2).sum(axis=2)
+    sums = squares @ (labels[:, None] == np.arange(30))  # of each row to each cluster
+    stay, join = sums[np.arange(900), labels], sums.copy()
+    join[np.arange(900), labels] = np.inf
+    alone = np.bincount(labels)[labels] == 1
+    assert (alone | (stay - join.min(axis=1) <= 1e-5 * (stay + join.min(axis=1)))).all()
+
+
+def test_blocks_of_pairs_do_not_swing():
+    X = data(4000, 12, groups=1)
+    model = fitted(X, 8, objective="pairwise", init="random-points", rule=Annealed(1.0, 0))
+    values = [record.objective for record in model.history_]
+    assert (np.diff(values) <= 1e-3 * values[-1]).all()
+    one_by_one = KSums(8, objective="pairwise", rule="paper", init="random-points", random_state=0).fit(as_numpy(X))
+    assert model.objective_ <= 1.01 * one_by_one.objective_
 
 
 def test_the_same_seed_gives_the_same_labels_and_another_one_does_not():
@@ -292,8 +323,7 @@ def test_nearest_centres_and_distances_are_those_of_the_cpu(metric):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"objective": "pairwise"}, "objective='pairwise' is not offered on a graphics card; leave objective="),
-        ({"size_max": 10}, "size_max=10 is not offered"),
+        ({"size_max": 10}, "size_max=10 is not offered on a graphics card; leave size_max=None, or fit on the CPU"),
         ({"engine": "exact"}, "engine='exact' is not offered"),
         ({"rule": "paper"}, "rule='paper' is not offered on a graphics card; leave rule='auto'"),
         ({"init": "k-means++"}, "use init='random-points' or an array of centres"),

@@ -24,6 +24,7 @@ VARIANTS = [
     (220, 20, 30, {"cosine": True}),
     (130, 300, 24, {}),
     (130, 270, 24, {"split": True, "dtype": torch.float16}),
+    (220, 12, 30, {"pairs": True}),
 ]
 
 OF_KERNELS = VARIANTS if DEVICE.type == "cuda" else VARIANTS[::3]
@@ -33,7 +34,7 @@ OF_KERNELS = VARIANTS if DEVICE.type == "cuda" else VARIANTS[::3]
 def pair(n, d, k, more, **options):
     """Passes by the kernels and by their twin, from the same start."""
     X = data(n, d, more.get("dtype", torch.float32))
-    known = {name: more[name] for name in ("split", "cosine") if name in more}
+    known = {name: more[name] for name in ("split", "cosine", "pairs") if name in more}
     known["weights"] = weights_for(n) if "weights" in more else None
     return [passes_for(operations, X, k, **known, **options) for operations in (Kernels(), Twin())]
 

@@ -14,7 +14,6 @@ from ksums.planning.gpu import chunk_for, least_room
 from ksums.planning.shape import Shape
 
 _OFFERED: dict[str, tuple[Any, ...]] = {
-    "objective": ("distortion",),
     "refine": ("auto", "merge-split", None),
     "engine": ("auto",),
     "n_neighbors": (None,),

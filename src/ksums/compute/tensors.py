@@ -65,6 +65,7 @@ def pinned(X: Any) -> Iterator[None]:
     try:
         yield
     finally:
+        load_torch().cuda.synchronize()  # kernels may still read it after an interruption
         cudart.cudaHostUnregister(X.data_ptr())
 
 

@@ -12,7 +12,7 @@ from ksums.planning.flat import plan_flat
 from ksums.planning.plan import CardPlan, MergeSplitPlan, Plan
 from ksums.planning.shape import Shape
 from ksums.rules.annealing import Annealed, relaxations
-from ksums.rules.kinds import Rule
+from ksums.rules.kinds import PAIRS, Rule
 
 _WHOLE_ROWS = 256
 """Rows of up to 256 numbers are held by a program as a whole, and padded to a power of two."""
@@ -31,9 +31,14 @@ _BLOCK, _MOST_BLOCKS = 264 * 128, 8
 """Rows of a block, about, and the most blocks of a pass. Two tiles for each multiprocessor of an H100 or H200
 keep all of them busy. Rows of a block decide on one state: one block oscillates where clusters are small, more than
 eight take longer and end no lower. Large clusters are as well off with blocks of twice as many rows."""
+_BLOCKS_OF_PAIRS = 64
+"""The same for E_s, at any number of rows: what it costs to join a cluster grows with its size, so all rows of a large
+block would flee to the same small clusters. 32 blocks swing where clusters are small, 128 end no lower."""
 _STARTS = (30.0, 3.0), (200.0, 8.0), (2000.0, 24.0)
 """Rows in a cluster, on average, and the relaxation of the first pass; between them by interpolation. Hotter passes
 move too many rows at a time and spoil what is there."""
+_STARTS_OF_PAIRS = (20.0, 2.0), (100.0, 6.0)
+"""The same for E_s."""
 _SMALL_CLUSTERS = 100.0
 """With up to this many rows in a cluster, a fit ends with passes in which moves are made apart: passes in blocks would
 leave gains."""
@@ -195,7 +200,8 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
     searched = _sample_plan(parameters, shape, level)
     samples = _samples(shape, searched) if isinstance(parameters["init"], str) else ()
     members = (samples[0] if samples else shape.n) / shape.k
-    hottest = min(first_relaxation(members), 1.0 + level.fall * annealing)
+    pairs = rule.kind is PAIRS
+    hottest = min(first_relaxation(members, pairs), 1.0 + level.fall * annealing)
     start = hottest if annealed.start is None else float(annealed.start)
     limits = [parameters["time_budget"], effort if is_timed(effort) else None]
     return CardPlan(
@@ -203,7 +209,6 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
         rule=rule,
         samples=samples,
         passes_of_sample=_SAMPLE_PASSES,
-        pushed=is_pushed(shape),
         lists=lists,
         relaxations=tuple(relaxations(start, min(annealing, most - 1))),
         passes=max(1, min(level.passes, most - annealing)),
@@ -212,7 +217,7 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
         max_iter=most,
         sample=searched,
         repair=_REPAIR if shape.k > 1 and _is_automatic(parameters["init"]) else None,
-        search=_search(parameters, level, shape, members),
+        search=None if pairs else _search(parameters, level, shape, members),
         runs=int(parameters["n_init"]),
         seconds=min([np.inf, *(float(limit) for limit in limits if limit is not None)]),
     )
@@ -237,13 +242,15 @@ def _samples(shape: Shape, searched: Plan | None) -> tuple[int, ...]:
     return tuple(found[::-1])
 
 
-def is_pushed(shape: Shape) -> bool:
-    """Whether centres are pushed. Those of small clusters move too much by chance."""
-    return shape.members > _SMALL_CLUSTERS
+def is_pushed(shape: Shape, pairs: bool) -> bool:
+    """Whether centres are pushed. Those of small clusters move too much by chance; pairs (E_s) overshoot anyway."""
+    return shape.members > _SMALL_CLUSTERS and not pairs
 
 
-def blocks_for(shape: Shape) -> int:
+def blocks_for(shape: Shape, pairs: bool) -> int:
     """Blocks of a pass."""
+    if pairs:
+        return min(_BLOCKS_OF_PAIRS, shape.n)
     length = _BLOCK if shape.members <= _SMALL_CLUSTERS else 2 * _BLOCK
     return int(min(_MOST_BLOCKS, -(-shape.n // length)))
 
@@ -316,7 +323,8 @@ def _is_automatic(init: Any) -> bool:
     return isinstance(init, str) and init == "auto"
 
 
-def first_relaxation(members: float) -> float:
+def first_relaxation(members: float, pairs: bool = False) -> float:
     """The relaxation of the first pass, for clusters of this many rows."""
-    known = np.log([rows for rows, _ in _STARTS])
-    return float(np.interp(np.log(max(members, 1.0)), known, [start for _, start in _STARTS]))
+    starts = _STARTS_OF_PAIRS if pairs else _STARTS
+    known = np.log([rows for rows, _ in starts])
+    return float(np.interp(np.log(max(members, 1.0)), known, [start for _, start in starts]))

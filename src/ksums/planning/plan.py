@@ -320,8 +320,6 @@ class CardPlan:
     the first."""
     passes_of_sample: int = 0
     """Passes at p = 1 over each sample, at most."""
-    pushed: bool = False
-    """Whether centres are pushed where they are heading."""
     lists: int = 0
     """Clusters that rows are compared with, those nearest to their own; 0: all of them."""
     repair: MergeSplitPlan | None = None

@@ -20,6 +20,7 @@ from ksums.planning.plan import (
 from ksums.planning.shape import Shape
 from ksums.planning.starts import SAMPLE_PER_CELL, coarse_clusters
 from ksums.planning.timing import is_limited
+from ksums.rules.kinds import PAIRS
 
 _STARTS = {
     "k-means++": "k-means++ seeds",
@@ -134,7 +135,7 @@ def card_summary(plan: CardPlan) -> str:
 
 def card_lines(plan: CardPlan) -> list[str]:
     """A plan for a card in a few lines."""
-    blocks = blocks_for(plan.shape)
+    blocks = blocks_for(plan.shape, plan.rule.kind is PAIRS)
     found = [_title(plan.shape), _line("start", f"{_card_start(plan)}, then on the card")]
     if plan.relaxations:
         where = f" over {plan.samples[0]:,} rows" if plan.samples else ""

@@ -89,9 +89,9 @@ class CardRun:
                 self._grow_to(sizes[-1] if self.stopped else more)
         try:
             self._repair()
-            if self.plan.samples:
+            if self.plan.samples or self.stopped:
                 self.job.listener.pass_begins()
-                self._record("samples", 1.0)
+                self._record("samples" if self.plan.samples else "start", 1.0)
             else:
                 self._anneal()
             self._improve()
@@ -111,7 +111,7 @@ class CardRun:
         if products_are_split(found, self._variance(), self.plan.shape.d):
             del self.passes  # its copy of the rows is not needed any more
             self._split = True
-            if self.job.chunk and not rows_are_whole(self.plan.shape.d, split=True) and not self.job.rows.X.is_cuda:
+            if not rows_are_whole(self.plan.shape.d, split=True) and not self.job.rows.X.is_cuda:
                 raise MemoryError(
                     "X does not fit on the card, and its clusters are so small beside the data that rows are needed in "
                     f"full precision; this is offered for up to {WHOLE_SPLIT_ROWS} columns. Fit a sample of the rows, "
@@ -135,12 +135,12 @@ class CardRun:
         """Passes over the first n rows, which have no labels yet."""
         rows, shape = self.job.rows, replace(self.plan.shape, n=n, k=k or self.k)
         layout = layout_for(
-            n, shape.d, shape.k, sigma=rows.sigma, lengths=rows.lengths is not None, split=self._split,
-            weighted=rows.weights is not None,
+            n, shape.d, shape.k, kind=self.plan.rule.kind, directed=rows.lengths is not None, sigma=rows.sigma,
+            split=self._split, weighted=rows.weights is not None,
         )  # fmt: skip
         chunk = self.job.chunk if n > self.job.chunk else 0
         graphs = self.job.graphs and not chunk and uses_graph(shape, self.plan.lists or shape.k)
-        options = Options(blocks_for(shape), is_pushed(shape), graphs, chunk)
+        options = Options(blocks_for(shape, layout.pairs), is_pushed(shape, layout.pairs), graphs, chunk)
         return Passes(self.job.operations, rows, layout, self._order, options)
 
     def _centres_of_sample(self, passes: Passes, plan: Plan) -> torch.Tensor:
@@ -150,7 +150,7 @@ class CardRun:
         at = torch.arange(plan.shape.n, device=job.rows.device)
         X = job.operations.prepared_rows(card.table, card.layout, at).cpu().numpy()
         weights = card.table.weights[at].double().cpu().numpy() if card.layout.weighted else None
-        metric = "cosine" if card.layout.lengths else "l2"
+        metric = "cosine" if card.layout.directed else "l2"
         listener = OfSample(job.listener, "searching a sample")
         run = fit(Job(prepare(X, metric, weights), plan, listener, Budget(job.budget.deadline)), [self._seed])
         if run.interrupted:  # there is no first state yet
@@ -200,6 +200,7 @@ class CardRun:
     def _grow_to(self, n: int) -> None:
         """From the centres of a sample to labels of more rows."""
         centres = self._directed(self.passes.centres())
+        self._age = 0  # there are no lists yet
         del self.passes
         self.passes = self._passes(n)
         self.passes.start_from(centres)
@@ -245,6 +246,7 @@ class CardRun:
                 break
         if not torch.equal(self.passes.card.state.labels, self._best):
             self.passes.continue_from(self._best)
+            self.passes.measure()
 
     def _search(self) -> None:
         """Merge–split, a record for each round."""
@@ -283,7 +285,7 @@ class CardRun:
     def _variance(self) -> float:
         """Mean square of the rows around their mean; 1 under cosine."""
         card = self.passes.card
-        if card.layout.lengths:
+        if card.layout.directed:
             return 1.0
         return float(card.table.squares.mean(dtype=torch.float64)) / card.layout.sigma / card.layout.sigma
 
@@ -291,9 +293,10 @@ class CardRun:
         """The objective, E_m and E_s in the units of the data."""
         layout = self.passes.card.layout
         squares, pairs = (value / layout.sigma / layout.sigma for value in (numbers.squares, numbers.pairs))
-        distortion = squares / layout.n
-        objective = 1.0 - numbers.lengths / layout.n if layout.lengths else distortion
-        return objective, distortion, pairs / layout.n
+        distortion, pairwise = squares / layout.n, pairs / layout.n
+        if layout.pairs:
+            return pairwise, distortion, pairwise
+        return 1.0 - numbers.lengths / layout.n if layout.lengths else distortion, distortion, pairwise
 
     def _record(self, stage: str, relaxation: float, trials: int = 0, kept: int = 0) -> None:
         """Leave a record, remember the best labels, and tell whoever listens."""

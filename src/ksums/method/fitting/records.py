@@ -34,11 +34,12 @@ class PassRecord:
     """How often a sample was compared with a cluster (and, where there are lists of nearest clusters, a cluster with
     another one to make them)."""
     stage: str = "pass"
-    """``"samples"``: searches on samples of the rows, up to the first labels of all rows. ``"annealing"``: a pass with
-    relaxation above 1. ``"pass"``: any other. ``"merge-split"``: trials of the search for a better optimum, at most
-    ten records. ``"polish"``: the last check of all clusters. Under constraints these stages come first and ignore
-    them; from the first ``"assign"`` on all constraints hold after every record. ``"assign"``: rows are assigned to
-    centres under the constraints. ``"trial"``: one cluster is dissolved and another one split, or all clusters begin
+    """``"samples"``: searches on samples of the rows, up to the first labels of all rows. ``"start"``: the first labels
+    of a fit on a card whose time was over before its first pass. ``"annealing"``: a pass with relaxation above 1.
+    ``"pass"``: any other. ``"merge-split"``: trials of the search for a better optimum, at most ten records, on a card
+    one for each round. ``"polish"``: the last check of all clusters. Under constraints these stages come first and
+    ignore them; from the first ``"assign"`` on all constraints hold after every record. ``"assign"``: rows are assigned
+    to centres under the constraints. ``"trial"``: one cluster is dissolved and another one split, or all clusters begin
     elsewhere; undone unless that is better."""
     relaxation: float = 1.0
     """p of an annealing pass."""

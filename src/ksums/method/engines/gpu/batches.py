@@ -16,6 +16,7 @@ from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.passes import Options, Passes
 from ksums.method.engines.gpu.rows import Rows, scrambled, shares_of
 from ksums.planning.gpu import SETTLING_ROUNDS, BatchPlan, products_are_split
+from ksums.rules.kinds import LENGTH, SQUARES
 
 
 class Batch(NamedTuple):
@@ -96,7 +97,16 @@ def _start(
     X = batch.rows.reshape(problems * n, d)
     ones = torch.ones(len(X), device=device) if batch.lengths else None
     rows = Rows(X, device, None, None, torch.zeros(d, device=device), ones, 0.0)
-    layout = layout_for(n, d, k, sigma=1.0, lengths=batch.lengths, split=split, weighted=False)
+    layout = layout_for(
+        n,
+        d,
+        k,
+        kind=LENGTH if batch.lengths else SQUARES,
+        directed=batch.lengths,
+        sigma=1.0,
+        split=split,
+        weighted=False,
+    )
     layout = layout._replace(n=problems * n, problems=problems)
     begins = torch.arange(problems, device=device)[:, None] * n
     order = (scrambled(n, seed, device) + begins).flatten()

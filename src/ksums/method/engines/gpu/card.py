@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 
 from ksums.planning.gpu import Tiles, aligned_columns, padded_columns, tiles_for
+from ksums.rules.kinds import LENGTH, PAIRS, Kind
 
 REACH = 10
 """Rows are scaled to entries of at most 2^10, by a power of two: float16 holds them, and float32 their squares."""
@@ -25,7 +26,8 @@ class Layout(NamedTuple):
     k: int  # clusters of each problem
     aligned: int  # numbers of a low-precision row in memory
     padded: int  # columns of a product of matrices
-    lengths: bool  # the kind LENGTH (cosine) instead of SQUARES
+    kind: Kind  # of the rule: SQUARES, PAIRS or LENGTH
+    directed: bool  # whether rows count at unit length (cosine)
     split: bool  # products from two numbers of 11 bits for each, instead of one
     weighted: bool
     sigma: float  # what rows are multiplied by, after the mean was subtracted
@@ -34,6 +36,16 @@ class Layout(NamedTuple):
     fixed_square: float
     tiles: Tiles
     problems: int = 1  # independent ones, whose rows follow one another: see ``batches.py``
+
+    @property
+    def lengths(self) -> bool:
+        """Whether the objective is a sum of |D_r|."""
+        return self.kind is LENGTH
+
+    @property
+    def pairs(self) -> bool:
+        """Whether the objective is a sum over pairs."""
+        return self.kind is PAIRS
 
     @property
     def clusters(self) -> int:
@@ -77,6 +89,7 @@ class Clusters(NamedTuple):
     base: torch.Tensor  # (k,)  float32
     stay: torch.Tensor  # (k,)  float32
     weight: torch.Tensor  # (k,)  float32  n_r
+    scatter: torch.Tensor  # (k,)  float32  Q_r/n_r − |C_r|² for the kind PAIRS; else 0
     members: torch.Tensor  # (k,)  int32  number of rows
     sq_composites: torch.Tensor  # (k,)  float64  D_r·D_r
     leavers: torch.Tensor  # (k,)  int32  rows that want to leave
@@ -87,7 +100,7 @@ class Lists(NamedTuple):
     """For each group of rows, the clusters that its rows are compared with."""
 
     entries: torch.Tensor  # int32  clusters, list after list
-    ends: torch.Tensor  # (groups + 1,)  int32  where each list begins, and the last one ends
+    ends: torch.Tensor  # (groups + 1,)  int64  where each list begins, and the last one ends
 
 
 class Candidates(NamedTuple):
@@ -111,7 +124,16 @@ class Card(NamedTuple):
 
 
 def layout_for(
-    n: int, d: int, k: int, *, sigma: float, lengths: bool, split: bool, weighted: bool, problems: int = 1
+    n: int,
+    d: int,
+    k: int,
+    *,
+    kind: Kind,
+    directed: bool,
+    sigma: float,
+    split: bool,
+    weighted: bool,
+    problems: int = 1,
 ) -> Layout:
     """The layout of n rows that ``sigma`` brings to entries of at most 2^REACH around their mean."""
     padded = padded_columns(d)
@@ -122,12 +144,13 @@ def layout_for(
         k=k,
         aligned=aligned_columns(d),
         padded=padded,
-        lengths=lengths,
+        kind=kind,
+        directed=directed,
         split=split,
         weighted=weighted,
         sigma=sigma,
         fixed=2.0 ** (_BITS - REACH - rows),
-        fixed_weight=2.0 ** min(30, _BITS - rows),
+        fixed_weight=2.0 ** (_BITS - rows),
         fixed_square=2.0 ** (_BITS - 2 * REACH - rows - math.ceil(math.log2(max(d, 1)))),
         tiles=tiles_for(padded, k, split),
         problems=problems,
@@ -164,6 +187,7 @@ def new_clusters(layout: Layout, device: torch.device, *, pushed: bool = False) 
         base=of_clusters(torch.float32),
         stay=of_clusters(torch.float32),
         weight=of_clusters(torch.float32),
+        scatter=of_clusters(torch.float32),
         members=of_clusters(torch.int32),
         sq_composites=of_clusters(torch.float64),
         leavers=of_clusters(torch.int32),

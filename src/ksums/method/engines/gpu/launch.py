@@ -69,7 +69,7 @@ class Kernels(Operations):
         lower_rows[(triton.cdiv(n, rows),)](
             *_rows_of(table), table.places if places is None else places, table.places if by is None else by,
             table.low if low is None else low, table.low_squares, table.squares, n, layout.d, layout.aligned, BR=rows,
-            BD=columns, BY_ROW=layout.lengths, SPLIT=layout.split, IN_ORDER=places is not None, BY=by is not None,
+            BD=columns, BY_ROW=layout.directed, SPLIT=layout.split, IN_ORDER=places is not None, BY=by is not None,
             num_warps=4, **_ALWAYS,
         )  # fmt: skip
 
@@ -79,7 +79,7 @@ class Kernels(Operations):
         rows = max(1, _NUMBERS // columns)
         gather_rows[(triton.cdiv(len(places), rows),)](
             *_rows_of(table), places, found, len(places), layout.d,
-            BR=rows, BD=columns, BY_ROW=layout.lengths, num_warps=4, **_ALWAYS,
+            BR=rows, BD=columns, BY_ROW=layout.directed, num_warps=4, **_ALWAYS,
         )  # fmt: skip
         return found
 
@@ -91,7 +91,7 @@ class Kernels(Operations):
         add_by_cluster[(triton.cdiv(layout.n, _CHUNK), triton.cdiv(layout.d, columns))](
             *_rows_of(table), table.weights, table.squares, order,
             state.labels, state.composites, state.counts, state.sizes, state.norm_sums, layout.n, layout.d,
-            layout.fixed, layout.fixed_weight, layout.fixed_square, CHUNK=_CHUNK, BD=columns, BY_ROW=layout.lengths,
+            layout.fixed, layout.fixed_weight, layout.fixed_square, CHUNK=_CHUNK, BD=columns, BY_ROW=layout.directed,
             WEIGHTED=layout.weighted, WIDE=wide, num_warps=1 if columns <= 128 else 2, **_ALWAYS,
         )  # fmt: skip
 
@@ -100,11 +100,12 @@ class Kernels(Operations):
         layout, state, clusters = card.layout, card.state, card.clusters
         columns = _columns(layout.d)
         coefficients[(layout.clusters,)](
-            state.composites, state.counts, state.sizes, clusters.relaxation, clusters.push, clusters.vectors,
-            clusters.low, clusters.low_squares, clusters.join, clusters.base, clusters.stay, clusters.weight,
-            clusters.members, clusters.sq_composites, clusters.leavers, clusters.claims, card.candidates.number,
-            layout.clusters, layout.d, layout.padded, 1.0 / layout.fixed, 1.0 / layout.fixed_weight, PER_SIZE,
-            VANISHED, BD=columns, LENGTHS=layout.lengths, SPLIT=layout.split, RESET=reset, PUSHED=pushed,
+            state.composites, state.counts, state.sizes, state.norm_sums, clusters.relaxation, clusters.push,
+            clusters.vectors, clusters.low, clusters.low_squares, clusters.join, clusters.base, clusters.stay,
+            clusters.weight, clusters.scatter, clusters.members, clusters.sq_composites, clusters.leavers,
+            clusters.claims, card.candidates.number, layout.clusters, layout.d, layout.padded, 1.0 / layout.fixed,
+            1.0 / layout.fixed_weight, 1.0 / layout.fixed_square, PER_SIZE, VANISHED, BD=columns,
+            LENGTHS=layout.lengths, PAIRS=layout.pairs, SPLIT=layout.split, RESET=reset, PUSHED=pushed,
             num_warps=1 if columns <= 128 else 2, **_ALWAYS,
         )  # fmt: skip
 
@@ -120,11 +121,11 @@ class Kernels(Operations):
     ) -> None:
         """See ``operations.Operations``."""
         layout, tiles = card.layout, card.layout.tiles
-        propose[(triton.cdiv(count, tiles.rows), layout.problems)](
+        propose[(triton.cdiv(count, tiles.rows) * layout.problems,)](
             *_rows_of(card.table), card.table.low if low is None else low, card.table.low_squares, order,
             *_asked_of(card), first, count, layout.k, layout.clusters, layout.d, layout.aligned,
             tolerance_for(layout.split), padded=layout.padded, BM=tiles.rows, BN=tiles.clusters, BK=tiles.columns,
-            BITS=tiles.bits(layout.k), BY_ROW=layout.lengths, LENGTHS=layout.lengths, SPLIT=layout.split, START=start,
+            BITS=tiles.bits(layout.k), BY_ROW=layout.directed, LENGTHS=layout.lengths, SPLIT=layout.split, START=start,
             IN_ORDER=low is not None, num_warps=tiles.warps, num_stages=tiles.stages, **_ALWAYS,
         )  # fmt: skip
 
@@ -149,7 +150,7 @@ class Kernels(Operations):
             *_rows_of(card.table), card.table.low if low is None else low, card.table.low_squares, order, groups,
             lists.entries, lists.ends, *_asked_of(card), first, *within, layout.clusters, layout.d, layout.aligned,
             tolerance_for(layout.split), padded=layout.padded, BM=tiles.rows, BN=tiles.clusters, BK=tiles.columns,
-            BY_ROW=layout.lengths, LENGTHS=layout.lengths, SPLIT=layout.split, START=start, IN_ORDER=low is not None,
+            BY_ROW=layout.directed, LENGTHS=layout.lengths, SPLIT=layout.split, START=start, IN_ORDER=low is not None,
             num_warps=tiles.warps, num_stages=tiles.stages, **_ALWAYS,
         )  # fmt: skip
 
@@ -175,14 +176,14 @@ class Kernels(Operations):
         listed = candidates.rows, candidates.targets, candidates.sources, candidates.gains, candidates.number
         verify[grid](
             *source, state.labels, state.counts, clusters.vectors, clusters.join, clusters.stay, clusters.weight,
-            clusters.relaxation, clusters.leavers, clusters.claims, *listed, layout.d, PER_SIZE, BR=rows, BD=columns,
-            BY_ROW=layout.lengths, LENGTHS=layout.lengths, WEIGHTED=layout.weighted, APART=apart, num_warps=4,
-            **_ALWAYS,
+            clusters.scatter, clusters.relaxation, clusters.leavers, clusters.claims, *listed, layout.d, PER_SIZE,
+            BR=rows, BD=columns, BY_ROW=layout.directed, LENGTHS=layout.lengths, PAIRS=layout.pairs,
+            WEIGHTED=layout.weighted, APART=apart, num_warps=4, **_ALWAYS,
         )  # fmt: skip
         move[grid](
             *source, state.labels, table.squares, state.composites, state.counts, state.sizes, state.norm_sums,
             clusters.members, clusters.leavers, clusters.claims, *listed, state.moved, layout.d, layout.fixed,
-            layout.fixed_weight, layout.fixed_square, BR=rows, BD=columns, BY_ROW=layout.lengths,
+            layout.fixed_weight, layout.fixed_square, BR=rows, BD=columns, BY_ROW=layout.directed,
             WEIGHTED=layout.weighted, APART=apart, num_warps=4, **_ALWAYS,
         )  # fmt: skip
 
@@ -201,7 +202,7 @@ class Kernels(Operations):
         squares = torch.empty(layout.n, dtype=torch.float64, device=labels.device)
         squares_to_own[(triton.cdiv(layout.n, rows),)](
             *_rows_of(table), labels, centres, squares, layout.n,
-            layout.d, BR=rows, BD=columns, BY_ROW=layout.lengths, num_warps=4, **_ALWAYS,
+            layout.d, BR=rows, BD=columns, BY_ROW=layout.directed, num_warps=4, **_ALWAYS,
         )  # fmt: skip
         return squares
 

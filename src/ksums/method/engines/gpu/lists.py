@@ -48,7 +48,7 @@ def nearest_lists(operations: Operations, card: Card, length: int) -> Lists:
     entries[:, 0] = torch.arange(k, device=entries.device)
     entries[:, 1 : near + 1] = numbers
     _add_ways_back(entries[:, near + 1 :], numbers, squares, card.clusters.low_squares)
-    return Lists(entries.view(-1), torch.arange(0, (k + 1) * length, length, dtype=torch.int32, device=entries.device))
+    return Lists(entries.view(-1), torch.arange(0, (k + 1) * length, length, device=entries.device))
 
 
 def _add_ways_back(room: torch.Tensor, numbers: torch.Tensor, squares: torch.Tensor, low_squares: torch.Tensor) -> None:
@@ -78,7 +78,7 @@ def seeds_nearby(groups_of_seeds: torch.Tensor, centres: torch.Tensor) -> Lists:
     at = torch.arange(int(lengths.sum()), device=centres.device)
     at += torch.repeat_interleave(begins - torch.cumsum(lengths, 0) + lengths, lengths)
     seeds = torch.sort(groups_of_seeds, stable=True).indices
-    return Lists(seeds[at].int(), ends_of(counts[near].sum(1)))
+    return Lists(seeds[at].int(), ends_of(counts[near].sum(1)).long())
 
 
 def ends_of(counts: torch.Tensor) -> torch.Tensor:

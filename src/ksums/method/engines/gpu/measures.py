@@ -23,8 +23,7 @@ def measure_on_card(operations: Operations, rows: Rows, card: Card, labels: torc
         squares *= table.weights
     order = torch.sort(labels, stable=True).indices
     of_clusters = torch.segment_reduce(squares[order], "sum", lengths=state.counts.long())
-    unit = 1.0 if layout.lengths else layout.sigma
-    composites = composites / unit + sizes[:, None] * rows.mean.double()
+    composites = composites / layout.sigma + sizes[:, None] * rows.mean.double()
     mass = rows.mean_weight
-    found = mass * sizes, mass * composites, mass * of_clusters / unit / unit
+    found = mass * sizes, mass * composites, mass * of_clusters / layout.sigma / layout.sigma
     return ClusterMeasures(*(values.cpu().numpy() for values in found))

@@ -10,6 +10,7 @@ than merging it with one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -88,46 +89,63 @@ def _halves(passes: Passes, steps: int, seed: int) -> tuple[torch.Tensor, torch.
     drawn = passes.operations.prepared_rows(table, layout, order[groups[:-1].long()])
     vectors = torch.stack([2.0 * centres.float() - drawn, drawn], 1).view(of_halves.k, layout.d)
     numbers = torch.arange(of_halves.k + 1, dtype=torch.int32, device=device)
-    lists = Lists(numbers[:-1], numbers[::2].contiguous())
+    lists = Lists(numbers[:-1], numbers[::2].long())
     for _ in range(steps):
         set_centres(over, vectors)
         passes.propose_from_lists(over, order, groups, lists, 0, layout.k, start=True)
         passes.operations.add_by_cluster(table, of_halves, over.state)
-        composites, sizes = _sums(over)
-        vectors = torch.where(sizes[:, None] > 0, composites / sizes.clamp(min=1e-30)[:, None], vectors).float()
-    composites, sizes = (values.view(layout.k, 2, -1) for values in (composites, sizes))
-    gains = _lost(layout, composites[:, 0], sizes[:, 0, 0], composites[:, 1], sizes[:, 1, 0])
+        sums = _sums(over)
+        means = sums.composites / sums.sizes.clamp(min=1e-30)[:, None]
+        vectors = torch.where(sums.sizes[:, None] > 0, means, vectors).float()
+    gains = _lost(layout, sums.at(numbers[:-1:2].long()), sums.at(numbers[1::2].long()))
     return over.state.labels, torch.where((over.state.counts.view(-1, 2) > 0).all(1), gains, 0.0)
 
 
 def _merging(passes: Passes, near: int) -> tuple[torch.Tensor, torch.Tensor]:
     """What it costs to merge each cluster with the one of its nearest where that costs least, and which that is."""
     card = passes.card
-    composites, sizes = _sums(card)
+    sums = _sums(card)
     numbers = nearest_clusters(passes.operations, card, near)[0].long()
-    costs, partners = torch.empty_like(sizes), torch.empty_like(numbers[:, 0])
-    for part in torch.arange(len(sizes), device=sizes.device).split(max(1, _NUMBERS // near // card.layout.d)):
-        others = numbers[part]
-        cost = _lost(card.layout, composites[part, None], sizes[part, None], composites[others], sizes[others])
+    costs, partners = torch.empty_like(sums.sizes), torch.empty_like(numbers[:, 0])
+    for part in torch.arange(len(costs), device=costs.device).split(max(1, _NUMBERS // near // card.layout.d)):
+        cost = _lost(card.layout, sums.at(part[:, None]), sums.at(numbers[part]))
         costs[part], best = cost.min(1)
-        partners[part] = others.gather(1, best[:, None])[:, 0]
+        partners[part] = numbers[part].gather(1, best[:, None])[:, 0]
     return costs, partners
 
 
-def _sums(card: Card) -> tuple[torch.Tensor, torch.Tensor]:
-    """Composites and sizes in float64."""
-    return card.state.composites.double() / card.layout.fixed, card.state.sizes.double() / card.layout.fixed_weight
+class _Sums(NamedTuple):
+    """Sums over clusters in float64."""
+
+    composites: torch.Tensor  # (…, d)
+    sizes: torch.Tensor  # (…)
+    norm_sums: torch.Tensor  # (…)
+
+    def at(self, clusters: torch.Tensor) -> _Sums:
+        return _Sums(*(values[clusters] for values in self))
 
 
-def _lost(layout: Layout, D: torch.Tensor, n: torch.Tensor, E: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
-    """By how much the objective rises if clusters with composites D and E become one: by n·m/(n + m)·|C − C'|², or
-    under cosine by |D| + |E| − |D + E|."""
+def _sums(card: Card) -> _Sums:
+    layout, state = card.layout, card.state
+    return _Sums(
+        state.composites.double() / layout.fixed,
+        state.sizes.double() / layout.fixed_weight,
+        state.norm_sums.double() / layout.fixed_square,
+    )
+
+
+def _lost(layout: Layout, one: _Sums, other: _Sums) -> torch.Tensor:
+    """By how much n times the objective rises if two clusters become one.
+
+    With sums D, n, Q and E, m, R: E_m n·m/(n + m)·|D/n − E/m|², E_s n·R + m·Q − 2 D·E, cosine |D| + |E| − |D + E|.
+    """
+    D, n, Q = one
+    E, m, R = other
     if layout.lengths:
-        return (
-            torch.linalg.vector_norm(D, dim=-1)
-            + torch.linalg.vector_norm(E, dim=-1)
-            - (torch.linalg.vector_norm(D + E, dim=-1))
-        )
+        D_length, E_length, together = (torch.linalg.vector_norm(sums, dim=-1) for sums in (D, E, D + E))
+        return D_length + E_length - together
+    if layout.pairs:
+        return n * R + m * Q - 2.0 * (D * E).sum(-1)
     apart = D / n.clamp(min=1e-30)[..., None] - E / m.clamp(min=1e-30)[..., None]
     return n * m / (n + m).clamp(min=1e-30) * apart.square().sum(-1)
 

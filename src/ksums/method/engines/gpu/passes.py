@@ -2,8 +2,8 @@
 
 A pass sorts the rows of each block by cluster, so that a program meets few clusters of its own rows; then, for each
 block: what is asked of clusters, proposals, decisions. With lists of nearest clusters, a block is the rows of some
-clusters. A pass returns nothing to the host, so it can be recorded as a CUDA graph, whose kernels start without waiting
-for Python, and made again with another relaxation.
+clusters. A pass over rows on the card returns nothing to the host, so it can be recorded as a CUDA graph, whose kernels
+start without waiting for Python, and made again with another relaxation.
 
 Rows of a block move at the same time, each by the gain it has alone, so large clusters creep towards their optimum.
 Therefore their centres are *pushed*: a pass decides against C + PUSH·(C − C'), where C' is the centre one pass before.
@@ -12,7 +12,9 @@ Therefore their centres are *pushed*: a pass decides against C + PUSH·(C − C'
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import torch
@@ -27,8 +29,12 @@ from ksums.planning.gpu import PUSH, tiles_for
 
 _SHORT = 1 << 15
 """Below this, keys fit into 16 bits."""
+_ALIGNED = 16
+"""Triton compiles other kernels for rows that do not begin at a multiple of this many bytes."""
 _COMPILED: set[tuple[Any, ...]] = set()
 """What has run in this process."""
+_MULTIPLIER = 0x9E3779B97F4A7C15
+"""An odd number whose multiples are spread evenly: 2^64 over the golden ratio."""
 
 
 class Numbers(NamedTuple):
@@ -65,13 +71,24 @@ def recorded(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
             graph.capture_begin(capture_error_mode="thread_local")
             try:
                 work()
-            finally:
-                graph.capture_end()
+            except BaseException:
+                with suppress(RuntimeError):  # it has ended if the error spoilt it
+                    graph.capture_end()
+                raise
+            graph.capture_end()
     finally:
         if collects:
             gc.enable()
     torch.cuda.current_stream().wait_stream(stream)
     return graph
+
+
+def _stride(number: int, n: int) -> int:
+    """A number without a common divisor with n: 0, s, 2s … modulo n is an order of all n places."""
+    stride = number * _MULTIPLIER % (1 << 64) % n or 1
+    while math.gcd(stride, n) > 1:
+        stride += 1
+    return stride
 
 
 class Passes:
@@ -93,8 +110,8 @@ class Passes:
         self._chunks = Chunks(operations, table, layout, options.chunk)
         self.share = layout.n // layout.problems  # rows of a problem
         self._length = -(-self.share // options.blocks)
-        within = torch.arange(self.share, dtype=torch.int32, device=device) // self._length * layout.clusters
-        self._block_of = within.repeat(layout.problems) if layout.problems > 1 else within
+        self._stride = torch.ones(1, dtype=torch.int64, device=device)
+        self._number = 0  # of passes that were made
         self._before = torch.zeros_like(self.card.clusters.push)
         self.lists: Lists | None = None
         self._room: Lists | None = None
@@ -195,13 +212,18 @@ class Passes:
 
     def one_pass(self) -> None:
         """All rows once."""
+        if self.card.layout.pairs:
+            self._number += 1
+            self._stride.fill_(_stride(self._number, self.share))
         self._make("pass" if self.lists is None else "pass with lists", self._one_pass)
 
     def settling_pass(self, rounds: int) -> None:
         """All rows propose once; then moves that concern no cluster twice are made, ``rounds`` times, each time against
         the new state. At p = 1 the objective cannot rise; if nothing moves, no row that proposes gains by a move."""
-        name = "settling" if self.lists is None else "settling with lists"
-        self._make(name, lambda: self._settling_pass(rounds))
+        self._make(
+            f"{rounds} rounds" if self.lists is None else f"{rounds} rounds with lists",
+            lambda: self._settling_pass(rounds),
+        )
 
     def _one_pass(self) -> None:
         card = self.card
@@ -222,7 +244,7 @@ class Passes:
 
     def _pass_over_blocks(self) -> None:
         card, problems = self.card, self.card.layout.problems
-        order = self._sorted(card.state.labels if self.options.blocks == 1 else card.state.labels + self._block_of)
+        order = self._sorted(card.state.labels if self.options.blocks == 1 else card.state.labels + self._block_of())
         for first in range(0, self.share, self._length):
             count = min(self._length, self.share - first)
             self.operations.refresh(card, pushed=self.options.pushed)
@@ -238,6 +260,19 @@ class Passes:
             self.operations.refresh(card, pushed=self.options.pushed)
             self.propose_from_lists(card, order, groups, lists, first, min(length, k - first))
             self.operations.decide(card, card.layout.n)
+
+    def _block_of(self) -> torch.Tensor:
+        """(n,) The number of clusters times the block of each place.
+
+        For pairs other rows share a block in each pass. Rows that always decide together flee together to the clusters
+        that have just become small, pass by pass.
+        """
+        layout, device = self.card.layout, self.card.table.places.device
+        at = torch.arange(self.share, dtype=torch.int64 if layout.pairs else torch.int32, device=device)
+        if layout.pairs:
+            at = at.mul_(self._stride).remainder_(self.share)
+        within = at.div_(self._length, rounding_mode="floor").mul_(layout.clusters).int()
+        return within.repeat(layout.problems) if layout.problems > 1 else within
 
     def _settling_pass(self, rounds: int) -> None:
         card, n = self.card, self.card.layout.n
@@ -296,8 +331,9 @@ class Passes:
         if name in self._graphs:
             self._graphs[name].replay()
             return
+        X = self.card.table.X
         same = self.card.layout._replace(sigma=1.0)  # no kernel is compiled for a scale
-        known = (name, same, self.options, self.card.table.X.dtype, self.card.state.labels.device)
+        known = (name, same, self.options, X.dtype, X.stride(0), X.data_ptr() % _ALIGNED, self.card.table.places.device)
         if not self.options.graphs or known not in _COMPILED:
             work()
             _COMPILED.add(known)
@@ -316,9 +352,11 @@ class Passes:
         return Numbers(*self._numbers[0].tolist())
 
     def objective(self) -> float:
-        """What the last pass left, in the units of the prepared rows: the sum of squares, or of cosine distances."""
-        numbers = self.numbers()
-        return self.card.layout.n - numbers.lengths if self.card.layout.lengths else numbers.squares
+        """What the last pass left, in the units of the prepared rows: n times the objective."""
+        numbers, layout = self.numbers(), self.card.layout
+        if layout.pairs:
+            return numbers.pairs
+        return layout.n - numbers.lengths if layout.lengths else numbers.squares
 
     def numbers_of_problems(self) -> Numbers:
         """The numbers of each problem, on the device, where they change with the next pass."""

@@ -51,7 +51,7 @@ def read_rows(
     active = None if weights is None else weights > 0
     lengths = None
     if cosine:
-        lengths = _lengths(X).to(device, exact)
+        lengths = _lengths(X, device).to(exact)
         directed = lengths > 4 * torch.finfo(exact).tiny
         active = directed if active is None else active & directed
     if active is not None:
@@ -88,10 +88,10 @@ def new_table(rows: Rows, layout: Layout, order: torch.Tensor, chunk: int) -> Ta
     )
 
 
-def _lengths(X: torch.Tensor) -> torch.Tensor:
-    """|x| of each row in float64, some rows at a time."""
+def _lengths(X: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """|x| of each row in float64, some rows at a time, computed on ``device``: rows of the host get the same."""
     parts = X.split(max(1, _NUMBERS // X.shape[1]))
-    return torch.cat([torch.linalg.vector_norm(part.double(), dim=1) for part in parts])
+    return torch.cat([torch.linalg.vector_norm(part.to(device).double(), dim=1) for part in parts])
 
 
 def _scale(largest: float, wide: bool) -> float:

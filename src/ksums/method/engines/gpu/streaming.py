@@ -43,15 +43,19 @@ class Chunks:
         starts = range(first, first + count, self.length)
         if self._stream is not None:
             self._stream.wait_stream(torch.cuda.current_stream())  # ``order`` is made there, and slots are read there
-        for number, at in enumerate(starts):
-            for ahead in range(number and number + 1, min(number + 2, len(starts))):
-                self._lower(ahead % SLOTS, order[starts[ahead] : min(starts[ahead] + self.length, first + count)])
-            slot = number % SLOTS
+        try:
+            for number, at in enumerate(starts):
+                for ahead in range(number and number + 1, min(number + 2, len(starts))):
+                    self._lower(ahead % SLOTS, order[starts[ahead] : min(starts[ahead] + self.length, first + count)])
+                slot = number % SLOTS
+                if self._stream is not None:
+                    torch.cuda.current_stream().wait_event(self._lowered[slot])
+                yield at, min(self.length, first + count - at), self._slots[slot]
+                if self._stream is not None:
+                    self._used[slot].record()
+        finally:  # nobody gets the memory of ``order`` and of the slots while the stream still reads it
             if self._stream is not None:
-                torch.cuda.current_stream().wait_event(self._lowered[slot])
-            yield at, min(self.length, first + count - at), self._slots[slot]
-            if self._stream is not None:
-                self._used[slot].record()
+                torch.cuda.current_stream().wait_stream(self._stream)
 
     def _lower(self, slot: int, places: torch.Tensor) -> None:
         if self._stream is None:

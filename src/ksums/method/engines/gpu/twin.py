@@ -79,6 +79,17 @@ class Twin(Operations):
             clusters.join.copy_(p / length)
             clusters.stay.copy_(p / length)
             clusters.base.zero_()
+        elif layout.pairs:
+            m = state.counts.double()
+            within = state.norm_sums.double() / layout.fixed_square / length - clusters.sq_composites / (
+                length * length
+            )
+            within = within.clamp(min=0.0)
+            join = n * torch.exp((p - 1.0) * torch.log(m / (m + 1.0)))
+            clusters.join.copy_(join)
+            clusters.base.copy_(join * (both.double().square().sum(1) + within))
+            clusters.stay.copy_(n * torch.exp((p - 1.0) * torch.log(m / torch.maximum(m - 1.0, 0.5 * m))))
+            clusters.scatter.copy_(within)
         else:
             join = torch.exp(p * torch.log(n / (n + 1.0)))
             clusters.join.copy_(join)
@@ -315,7 +326,9 @@ def _gains(card: Card, i: torch.Tensor, v: torch.Tensor, w: torch.Tensor) -> tup
         gain = remain - leave
         return gain * weights, gain > _ROUNDING
     here, there = ((x - clusters.vectors[r]).square().sum(1) for r in (w, v))
-    if layout.weighted:
+    if layout.pairs:
+        here, there = here + clusters.scatter[w], there + clusters.scatter[v]
+    if layout.weighted and not layout.pairs:
         n, m, p = clusters.weight[w], clusters.weight[v], clusters.relaxation
         remain = here * torch.exp(_exponent(p, n) * torch.log(n / torch.maximum(n - weights, 1e-6 * n)))
         leave = there * torch.exp(_exponent(p, m) * torch.log(m / (m + weights)))

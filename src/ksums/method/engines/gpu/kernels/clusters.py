@@ -8,15 +8,18 @@ import triton.language as tl
 
 @triton.jit
 def coefficients(
-    composites, counts, sizes, relaxation, push, vectors, low, low_squares, join, base, stay, weight, members,
-    sq_composites, leavers, claims, candidates, k, d, padded, inv_fixed, inv_weight, per_size, vanished,
-    BD: tl.constexpr, LENGTHS: tl.constexpr, SPLIT: tl.constexpr, RESET: tl.constexpr, PUSHED: tl.constexpr,
+    composites, counts, sizes, norm_sums, relaxation, push, vectors, low, low_squares, join, base, stay, weight,
+    scatter, members, sq_composites, leavers, claims, candidates, k, d, padded, inv_fixed, inv_weight, inv_square,
+    per_size, vanished, BD: tl.constexpr, LENGTHS: tl.constexpr, PAIRS: tl.constexpr, SPLIT: tl.constexpr,
+    RESET: tl.constexpr, PUSHED: tl.constexpr,
 ):  # fmt: skip
     """One program for each cluster. With n its size and p the relaxation, at most ``per_size``·n and at least 1:
 
     ``join`` (n/(n + 1))^p, ``stay`` (n/(n − 1))^p, ``base`` join·|C|², all for a row of weight 1;
-    LENGTHS: ``join`` and ``stay`` p/|D|. RESET: there are no candidates any more. PUSHED: D is what it would be if
-    the centre were moved by ``push``; ``sq_composites`` is D·D as it is.
+    LENGTHS: ``join`` and ``stay`` p/|D|. PAIRS, where a row costs n·(|x − C|² + S) with S the mean square around C, and
+    m counts rows: ``join`` n·(m/(m + 1))^(p − 1), ``stay`` n·(m/(m − 1))^(p − 1), ``base`` join·(|C|² + S).
+    RESET: there are no candidates any more. PUSHED: D is what it would be if the centre were moved by ``push``;
+    ``sq_composites`` is D·D as it is.
     """
     r = tl.program_id(0)
     r64 = r.to(tl.int64)
@@ -56,6 +59,15 @@ def coefficients(
         tl.store(join + r, (p / length).to(tl.float32))
         tl.store(stay + r, (p / length).to(tl.float32))
         tl.store(base + r, 0.0)
+    elif PAIRS:
+        m = tl.load(counts + r).to(tl.float64)
+        within = tl.load(norm_sums + r).to(tl.float64) * inv_square / length - square / (length * length)
+        within = tl.maximum(within, 0.0)
+        f = n * tl.exp((p - 1.0) * tl.log(m / (m + 1.0)))
+        tl.store(join + r, f.to(tl.float32))
+        tl.store(base + r, (f * (low_square + within)).to(tl.float32))
+        tl.store(stay + r, (n * tl.exp((p - 1.0) * tl.log(m / tl.maximum(m - 1.0, 0.5 * m)))).to(tl.float32))
+        tl.store(scatter + r, within.to(tl.float32))
     else:
         f = tl.exp(p * tl.log(n / (n + 1.0)))
         tl.store(join + r, f.to(tl.float32))

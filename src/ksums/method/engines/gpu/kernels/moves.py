@@ -33,10 +33,10 @@ def _power(n, other, relaxation, per_size):
 
 @triton.jit
 def verify(
-    X, stride, places, mean, scales, weights, labels, counts, vectors, join, stay, sizes, relaxation, leavers, claims,
-    rows, targets, sources, gains, count, d, per_size,
-    BR: tl.constexpr, BD: tl.constexpr, BY_ROW: tl.constexpr, LENGTHS: tl.constexpr, WEIGHTED: tl.constexpr,
-    APART: tl.constexpr,
+    X, stride, places, mean, scales, weights, labels, counts, vectors, join, stay, sizes, scatter, relaxation, leavers,
+    claims, rows, targets, sources, gains, count, d, per_size,
+    BR: tl.constexpr, BD: tl.constexpr, BY_ROW: tl.constexpr, LENGTHS: tl.constexpr, PAIRS: tl.constexpr,
+    WEIGHTED: tl.constexpr, APART: tl.constexpr,
 ):  # fmt: skip
     """The gain of each candidate against the present state, and its claims on both clusters."""
     m = tl.load(count)
@@ -71,7 +71,10 @@ def verify(
             leave = -(b + 2.0 * there) / (1.0 + tl.sqrt(tl.maximum(1.0 + b * b + 2.0 * b * there, 0.0)))
             least = ROUNDING
         else:
-            if WEIGHTED:
+            if PAIRS:
+                here += tl.load(scatter + w, mask=live, other=0.0)
+                there += tl.load(scatter + v, mask=live, other=0.0)
+            if WEIGHTED and not PAIRS:
                 n = tl.load(sizes + w, mask=live, other=2.0)
                 remain = here * _power(n, tl.maximum(n - mass, 1e-6 * n), p, per_size)
                 n = tl.load(sizes + v, mask=live, other=2.0)

@@ -115,14 +115,15 @@ def propose(
     """The rows order[first : first + m], sorted by cluster, each against all clusters but its own; those whose least
     cost is below what it costs to stay, or nearly, become candidates.
 
-    A second axis of programs is for problems: m rows and k clusters of each. START: against all clusters; ``labels``
+    Problem by problem, of which each has m rows and k clusters. START: against all clusters; ``labels``
     becomes the cluster of least cost, ``least`` that cost. IN_ORDER: ``low`` holds these rows only, in this order. The
     lowest BITS bits of a cost are replaced by the number of its tile, so that one minimum finds both: ties go to the
     first tile.
     """
-    problem = tl.program_id(1)
+    programs = tl.cdiv(m, BM)  # for each problem
+    problem = tl.program_id(0) // programs
     base_cluster = problem * k
-    at = tl.program_id(0) * BM + tl.arange(0, BM)
+    at = tl.program_id(0) % programs * BM + tl.arange(0, BM)
     live = at < m
     i = tl.load(order + first + problem * m + at, mask=live, other=0)
     l64 = (tl.where(live, at, 0) if IN_ORDER else i).to(tl.int64)
