@@ -18,7 +18,7 @@ test: lint  ## lint, types, layers, all tests and documentation examples, then t
 	$(MAKE) docs
 
 test-gpu: .venv/ready  ## the tests that need a graphics card
-	$(BIN)/python -m pytest tests/test_gpu.py tests/test_gpu_card.py
+	$(BIN)/python -m pytest tests/test_gpu.py tests/test_gpu_passes.py tests/test_gpu_batches.py tests/test_gpu_card.py
 
 docs: .venv/ready  ## guide, gallery and reference in docs/_build/html; a warning is an error
 	$(BIN)/python docs/pages.py docs/_extra/pages >/dev/null

@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +24,8 @@ from ksums.method.engines.gpu.launch import Kernels
 from ksums.method.engines.gpu.rows import scrambled
 from ksums.method.engines.gpu.twin import Twin
 from ksums.method.nearest.card import distances_on_card, nearest_on_card
-from ksums.planning.gpu import first_relaxation, padded_columns, products_are_split, tiles_for
+from ksums.planning.gpu import first_relaxation, products_are_split
+from ksums.planning.tiles import padded_columns, tiles_for
 
 
 # ------------------------------------------------------------------------------------------ kernels and their twin
@@ -286,6 +289,58 @@ def test_a_plan_without_a_fit():
     assert str(plan) == str(fitted(X, 5).plan_)
     assert "start      the centres of a search on 500 rows by the CPU, moved to clusters" in str(plan)
     assert "settling   moves that concern no cluster" in str(fitted(X, 20, effort="high").plan_)
+
+
+def test_time_may_be_over_before_the_first_pass():
+    rng = np.random.default_rng(0)
+    X = torch.tensor(rng.uniform(-10, 10, (180, 36))[np.arange(3600) % 180] + rng.standard_normal((3600, 36)))
+    model = fitted(X.float().to(DEVICE), 180, time_budget=0.05)  # moves many centres after the start
+    assert [record.stage for record in model.history_] == ["start"]
+    assert model.history_[0].distortion == pytest.approx(model.distortion_, rel=1e-5)
+    assert np.bincount(as_numpy(model.labels_), minlength=180).min() > 0
+
+
+def test_each_run_has_its_share_of_the_time():
+    seconds = []
+
+    def slow(record):
+        seconds.append(record.seconds)
+        time.sleep(0.1)
+
+    fitted(data(300, 3), 9, n_init=2, time_budget=1.2, effort="high", init="random-points", callbacks=[slow])
+    assert sum(after < before for before, after in pairwise(seconds)) == 1  # the second run was made, too
+
+
+def test_no_more_passes_than_asked_for():
+    model = fitted(data(3000, 5), 40, max_iter=60)
+    rounds = sum(record.stage == "merge-split" for record in model.history_)
+    assert rounds > 0
+    assert len(model.history_) + rounds * (model.plan_.search.passes - 1) <= 60
+    assert len(model.plan_.relaxations) == 24
+    short = fitted(data(300, 5), 4, max_iter=5)
+    assert len(short.history_) <= 5
+    assert len(short.plan_.relaxations) == 2
+    assert short.plan_.search is None
+
+
+def test_a_search_that_cannot_be_made_is_refused():
+    for parameters, words in (
+        ({"k": 3}, "refine='merge-split' with n_clusters=3 is not offered"),
+        ({"k": 9, "objective": "pairwise"}, "refine='merge-split' with objective='pairwise' is not offered"),
+        ({"k": 9, "max_iter": 5}, "with max_iter=5 is not offered on a graphics card; raise max_iter"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            fitted(data(100, 3), refine="merge-split", **parameters)
+    assert fitted(data(100, 3), 9, refine="merge-split", effort="low").plan_.search.rounds == 8
+
+
+def test_weights_that_whole_numbers_would_lose_are_refused():
+    weights = np.ones(100)
+    weights[7] = 1e-12
+    assert np.isfinite(fitted(data(100, 3), 4, weights=weights).distortion_)
+    weights[50:] = 1e6
+    with pytest.raises(ValueError, match=r"must be at least 6e-14 of their mean, 5e\+05; got 1e-12. Give such rows"):
+        fitted(data(100, 3), 4, weights=weights)
 
 
 def test_several_runs_keep_the_best():

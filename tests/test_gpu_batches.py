@@ -79,6 +79,24 @@ def test_optima_are_below_those_of_k_means(n, d, k):
     assert np.median(distortion / np.array(best)) <= 1.06
 
 
+def test_the_order_in_memory_does_not_matter():
+    X = problems(2, 60, 5, 4)
+    for rows in (X, X[:1]):
+        stored_by_column = rows.transpose(1, 2).contiguous().transpose(1, 2)
+        assert torch.equal(clustered(stored_by_column.requires_grad_(), 4)[0], clustered(rows, 4)[0])
+
+
+def test_units_do_not_matter():
+    X = problems(2, 60, 5, 4)
+    plain = clustered(X, 4)
+    for scale in (2.0**-140, 2.0**60):
+        rows = X / X.std() * scale
+        found = clustered(rows, 4)
+        assert torch.isfinite(found[3]).all()
+        assert int(found[2].min()) > 0
+    assert torch.equal(clustered(X * 2.0**20, 4)[0], plain[0])
+
+
 def test_hostile_problems_leave_no_cluster_empty():
     X = torch.stack([torch.zeros(40, 3), torch.ones(40, 3) * 1e6, torch.eye(3).repeat(14, 1)[:40]]).to(DEVICE)
     X[1, 0] = -1e6
@@ -92,6 +110,9 @@ def test_what_cannot_be_clustered_is_refused():
     with pytest.raises(TypeError, match="got a ndarray on cpu"):
         batched(np.zeros((2, 5, 3)), 2)
     X = problems(2, 20, 3, 2)
+    X[1, 4, 0] = 2e38
+    with pytest.raises(ValueError, match=r"values up to 2e\+38; torch.float32 is accepted up to 1e\+37"):
+        clustered(X, 3)
     X[1, 4, 0] = torch.nan
     with pytest.raises(ValueError, match="first in problem 1, row 4, column 0"):
         clustered(X, 3)

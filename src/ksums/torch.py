@@ -40,7 +40,7 @@ def batched(
     metric : {"l2", "cosine"}, default="l2"
         Under cosine the rows of each problem count at unit length; a row of zeros belongs to any cluster.
     effort : {"low", "default", "high"}, default="default"
-        About 10, 20 or 50 passes.
+        About 8, 20 or 50 passes.
     random_state : int, RandomState instance or None, default=None
 
     Returns

@@ -10,8 +10,11 @@ from scipy import sparse
 from ksums.checking.data import LARGEST
 from ksums.checking.sources import bytes_of
 from ksums.compute.tensors import is_on_card, load_torch
-from ksums.planning.gpu import chunk_for, least_room
+from ksums.planning.gpu import LEAST_SEARCHED, MANY_CLUSTERS
+from ksums.planning.plan import CardPlan
+from ksums.planning.room import chunk_for, least_room
 from ksums.planning.shape import Shape
+from ksums.rules.kinds import PAIRS
 
 _OFFERED: dict[str, tuple[Any, ...]] = {
     "refine": ("auto", "merge-split", None),
@@ -89,15 +92,16 @@ def check_room(estimator: Any, X: Any, device: Any, resident: bool) -> Room:
         chunk = chunk_for(shape, free)
     if chunk < 0:
         raise MemoryError(
-            f"{type(estimator).__name__}: a fit of {shape.n:,} × {shape.d:,} rows takes at least "
-            f"{least_room(shape) / 1e9:.2g} GB on {device} beside them, and may use {free / 1e9:.2g} GB; fit a sample "
-            "of the rows there, or pass a list of arrays or file names with device=None: then rows are read in parts."
+            f"{type(estimator).__name__}: a fit of {shape.n:,} × {shape.d:,} rows with n_clusters={shape.k} takes at "
+            f"least {least_room(shape) / 1e9:.2g} GB on {device} beside the rows, and may use {free / 1e9:.2g} GB "
+            f"(max_memory={estimator.max_memory!r}); raise max_memory, fit a sample of the rows there, or pass a list "
+            "of arrays or file names with device=None: then rows are read in parts."
         )
     return Room(copied=False, chunk=chunk)
 
 
 def check_tensor(estimator: Any, X: Any) -> None:
-    """Two dimensions, floating-point, finite: ``X`` is a tensor."""
+    """``X`` is a tensor: dense, of two dimensions, of a type that kernels read."""
     torch, name = load_torch(), type(estimator).__name__
     if X.ndim != 2:
         raise ValueError(f"{name}: X must have two dimensions, rows and columns; got shape {tuple(X.shape)}.")
@@ -119,8 +123,13 @@ def check_batch(X: Any, k: Any, metric: Any, effort: Any) -> None:
             f"batched: X must be a torch tensor on a CUDA device; got a {type(X).__name__} on "
             f"{getattr(X, 'device', 'the CPU')}. Fit KSums to each problem instead."
         )
-    if X.ndim != 3 or not X.shape[0] or not X.shape[2]:
-        raise ValueError(f"batched: X must have shape (problems, rows, columns), all above 0; got {tuple(X.shape)}.")
+    if X.layout != load_torch().strided:
+        raise TypeError(f"batched: X must be dense; got layout {X.layout}. Pass X.to_dense().")
+    if X.ndim != 3 or not all(X.shape):
+        raise ValueError(
+            f"batched: X must have shape (problems, rows, columns), all above 0; got {tuple(X.shape)}. "
+            "A single problem is X[None]."
+        )
     if not X.dtype.is_floating_point:
         raise TypeError(f"batched: X must be float16, bfloat16, float32 or float64; got {X.dtype}. Pass X.float().")
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or not 1 <= k <= X.shape[1]:
@@ -132,14 +141,49 @@ def check_batch(X: Any, k: Any, metric: Any, effort: Any) -> None:
             raise ValueError(f"batched: {name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
 
 
-def check_finite_batch(X: Any) -> None:
-    """Refuse a tensor of problems with numbers that are not finite."""
-    bad = (~load_torch().isfinite(X)).nonzero()
+def check_values_of_batch(X: Any) -> None:
+    """Refuse a tensor of problems with numbers that are not finite, or too large to square."""
+    torch = load_torch()
+    allowed = LARGEST[np.dtype(np.float64 if X.dtype == torch.float64 else np.float32)]
+    least, most = (value.item() for value in torch.aminmax(X))  # NaN if there is one
+    if -allowed <= least and most <= allowed:
+        return
+    bad = (~torch.isfinite(X)).nonzero()
     if len(bad):
         problem, row, column = bad[0].tolist()
         raise ValueError(
             f"batched: X contains NaN or infinity, first in problem {problem}, row {row}, column {column}; drop such "
             "rows or fill them in."
+        )
+    raise ValueError(
+        f"batched: X holds values up to {max(-least, most):.3g}; {X.dtype} is accepted up to {allowed:g}: divide X by "
+        "a constant."
+    )
+
+
+def check_search(estimator: Any, plan: CardPlan) -> None:
+    """Refuse a merge–split search that was asked for where there is none."""
+    if estimator.refine != "merge-split" or plan.search is not None:
+        return
+    if plan.rule.kind is PAIRS:
+        reason, way_out = f"with objective={estimator.objective!r}", "leave refine='auto'"
+    elif not LEAST_SEARCHED <= plan.k < MANY_CLUSTERS:
+        reason, way_out = f"with n_clusters={plan.k}", "leave refine='auto'"
+    else:
+        reason, way_out = f"with max_iter={plan.max_iter}", "raise max_iter"
+    _refuse(estimator, f"refine='merge-split' {reason}", way_out)
+
+
+def check_light_rows(estimator: Any, weights: np.ndarray | None, least: float) -> None:
+    """Refuse weights below this share of their mean; sums of whole numbers would lose them."""
+    if weights is None:
+        return
+    positive = weights[weights > 0]
+    if positive.min() < least * positive.mean():
+        raise ValueError(
+            f"{type(estimator).__name__}: on a graphics card sample weights other than 0 must be at least {least:.1g} "
+            f"of their mean, {positive.mean():.3g}; got {positive.min():.3g}. Give such rows weight 0, or fit on the "
+            "CPU (device='cpu')."
         )
 
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, validate_data
 
 from ksums.compute.arrays import Matrix, blocks
-from ksums.compute.tensors import is_on_card
+from ksums.compute.tensors import for_numpy, is_on_card
 
 logger = logging.getLogger("ksums")
 
@@ -34,6 +34,7 @@ def _as_array(X: Any) -> Any:
             f"X is a {type(X).__module__}.{type(X).__name__} on a CUDA device, where only KSums fits and predicts; "
             "move it to the CPU first."
         )
+    X = for_numpy(X)
     if hasattr(X, "__array__") or sparse.issparse(X) or not hasattr(X, "__dlpack__"):
         return X
     try:

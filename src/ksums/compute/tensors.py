@@ -48,6 +48,14 @@ def host_tensor(X: np.ndarray) -> Any:
         return load_torch().from_numpy(X)
 
 
+def for_numpy(X: Any) -> Any:
+    """A tensor of the host as NumPy can read it: without gradients, bfloat16 as float32. Other arrays as they are."""
+    if type(X).__module__.partition(".")[0] != "torch":
+        return X
+    X = X.detach()
+    return X.float() if str(X.dtype) == "torch.bfloat16" else X
+
+
 @contextmanager
 def pinned(X: Any) -> Iterator[None]:
     """Within this context a card reads a tensor of the host where it is, through the bus."""

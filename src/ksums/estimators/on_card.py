@@ -19,14 +19,16 @@ from ksums.compute.threads import computing
 from ksums.estimators.attributes import measured_attributes
 from ksums.estimators.callbacks import Listening, check_callbacks
 from ksums.method.engines.gpu.batches import cluster_batch, prepare_batch
+from ksums.method.engines.gpu.card import least_weight
 from ksums.method.engines.gpu.measures import measure_on_card
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.rows import Rows, read_rows
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.card import CardJob, CardRun, fit_on_card
 from ksums.method.nearest.card import distances_on_card, nearest_on_card
+from ksums.planning.batches import plan_batch
 from ksums.planning.flat import flat_rule, schedule_of
-from ksums.planning.gpu import plan_batch, plan_card
+from ksums.planning.gpu import plan_card
 from ksums.planning.plan import CardPlan
 from ksums.planning.shape import Shape
 
@@ -120,7 +122,8 @@ def cluster_with(
     operations: Operations, X: torch.Tensor, k: int, cosine: bool, effort: str, seed: int, graphs: bool = False
 ) -> tuple[torch.Tensor, ...]:
     """The same on any device, with these operations."""
-    checking.check_finite_batch(X)
+    X = X.detach()
+    checking.check_values_of_batch(X)
     found = cluster_batch(operations, prepare_batch(X, cosine), k, plan_batch(X.shape[1], k, effort), seed, graphs)
     return found.labels.long(), found.centres.to(X.dtype), found.sizes, found.distortion
 
@@ -132,10 +135,11 @@ def _on_device(estimator: Any, X: Any) -> Placed:
     if is_on_card(X):
         give_back, rows = kind_of(X), as_tensor(X)
         checking.check_tensor(estimator, rows)
+        rows = rows if rows.stride(1) == 1 else rows.contiguous()
         room = checking.check_room(estimator, rows, rows.device, resident=True)
         estimator.__dict__.pop("feature_names_in_", None)
         estimator.n_features_in_ = rows.shape[1]
-        return Placed(rows if rows.stride(1) == 1 else rows.contiguous(), rows.device, room.chunk, give_back)
+        return Placed(rows, rows.device, room.chunk, give_back)
     device = checking.check_card(estimator, estimator.device)
     checking.check_host_array(estimator, X)
     X = host.check_rows(estimator, X, reset=True)
@@ -153,6 +157,7 @@ def _read(estimator: Any, placed: Placed, sample_weight: Any, operations: Operat
     rows = read_rows(X, on_device, estimator.metric == "cosine", operations, device)
     host.check_enough_rows(estimator, n, rows.n, k)
     checking.check_values(estimator, X, rows.largest, all_active=rows.active is None)
+    checking.check_light_rows(estimator, weights, least_weight(rows.n))
     return rows, weights
 
 
@@ -188,7 +193,9 @@ def _plan(estimator: Any, rows: Rows, weighted: bool) -> CardPlan:
     annealed = schedule_of(parameters["rule"])
     assert annealed is not None
     dtype = "float64" if rows.X.dtype == torch.float64 else "float32"
-    return plan_card(parameters, flat_rule(parameters), annealed, Shape(rows.n, d, k, dtype, weighted=weighted))
+    plan = plan_card(parameters, flat_rule(parameters), annealed, Shape(rows.n, d, k, dtype, weighted=weighted))
+    checking.check_search(estimator, plan)
+    return plan
 
 
 def _centres(estimator: Any, rows: Rows, k: int) -> torch.Tensor | None:
@@ -216,7 +223,7 @@ def _attributes_of(
 ) -> dict[str, Any]:
     """Fitted attributes, computed from the data and the labels."""
     rows = run.job.rows
-    measures = measure_on_card(run.job.operations, rows, run.passes.card, run.labels_of_places)
+    measures = measure_on_card(run.job.operations, rows, run.layout, run.table, run.labels_of_places)
     found = measured_attributes(run, measures, plan, np.dtype(plan.shape.dtype), weighted=weights is not None)
     labels, device = run.labels, rows.device
     if weights is not None and (idle := np.flatnonzero(weights == 0)).size:

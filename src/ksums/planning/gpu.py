@@ -1,4 +1,4 @@
-"""Fits on a graphics card: tiles, blocks, annealing and when passes end. Nothing here depends on the card."""
+"""Fits on a graphics card: start, blocks, annealing and when passes end. Nothing here depends on the card."""
 
 from __future__ import annotations
 
@@ -11,22 +11,12 @@ from ksums.planning.effort import is_timed
 from ksums.planning.flat import plan_flat
 from ksums.planning.plan import CardPlan, MergeSplitPlan, Plan
 from ksums.planning.shape import Shape
+from ksums.planning.tiles import padded_columns
 from ksums.rules.annealing import Annealed, relaxations
 from ksums.rules.kinds import PAIRS, Rule
 
-_WHOLE_ROWS = 256
-"""Rows of up to 256 numbers are held by a program as a whole, and padded to a power of two."""
-WHOLE_SPLIT_ROWS = 128
-"""The same where each number is held as two."""
-_PIECE = 64
-"""Longer rows are read this many columns at a time."""
-_FEW_CLUSTERS = 256
-"""Up to 256 clusters are few tiles."""
 PER_SIZE = 1.0 / 8.0
 """A cluster of m rows is relaxed by at most m/8, as elsewhere (``rules/annealing.py``)."""
-_TOLERANCE, _TOLERANCE_OF_SPLIT = 2e-3, 1e-5
-"""A row is verified in float32 if its cost in low precision is above that of staying by less than this share: products
-of numbers of 11 and of 22 bits."""
 _BLOCK, _MOST_BLOCKS = 264 * 128, 8
 """Rows of a block, about, and the most blocks of a pass. Two tiles for each multiprocessor of an H100 or H200
 keep all of them busy. Rows of a block decide on one state: one block oscillates where clusters are small, more than
@@ -39,6 +29,8 @@ _STARTS = (30.0, 3.0), (200.0, 8.0), (2000.0, 24.0)
 move too many rows at a time and spoil what is there."""
 _STARTS_OF_PAIRS = (20.0, 2.0), (100.0, 6.0)
 """The same for E_s."""
+_SHARE_OF_ANNEALING = 0.4
+"""Of ``max_iter`` passes."""
 _SMALL_CLUSTERS = 100.0
 """With up to this many rows in a cluster, a fit ends with passes in which moves are made apart: passes in blocks would
 leave gains."""
@@ -59,22 +51,12 @@ _LEAST_SAMPLE, _LEAST_MEMBERS = 1 << 16, 256
 """… which has at least this many rows, in all and for each cluster, so that its centres are near those of all rows."""
 _SAMPLE_PASSES = 6
 """Passes at p = 1 over a sample, at most: after annealing, or after the sample before."""
-_MANY_CLUSTERS = 1 << 15
+MANY_CLUSTERS = 1 << 15
 """From this many clusters on, rows are compared with the clusters nearest to their own only. With fewer, comparing with
 all of them is as fast in the end, and ends lower."""
 _SEARCHED = 1 << 20
 """Up to k·k·d of this the CPU searches a sample for the start, in some tenths of a second: random rows miss clusters
 that lie apart, which no pass mends. That is 90 clusters in 128 dimensions, 700 in two."""
-
-
-_BYTES_OF_ROW = 200
-"""Memory that a fit takes for each row: labels, orders and the room that sorting takes, candidates, squared norms."""
-_BYTES_OF_CENTRE = 48
-"""The same for each number of a centre: composites, centres in three precisions, what is pushed."""
-SLOTS = 2
-"""Chunks of rows that are in low precision at a time, if not all are."""
-_MOST_CHUNK, _LEAST_CHUNK = 1 << 17, 1 << 12
-"""Rows of a chunk. A small one begins sooner, a large one takes fewer steps."""
 
 
 _REPAIR = MergeSplitPlan(rounds=24, margin=1.2, passes=1)
@@ -83,6 +65,8 @@ _ROUNDS_ASKED = 8
 """With low effort, if merge–split is asked for."""
 _MARGIN, _PASSES_OF_SEARCH, _FAILURES = 0.4, 5, 4
 """After annealing."""
+LEAST_SEARCHED = 4
+"""With fewer clusters there is little to choose: one is split, another one dissolved, and a third takes its rows."""
 
 
 class ListPlan(NamedTuple):
@@ -122,61 +106,9 @@ _TIMED = _Level(200, 200, 2e-6, 64, 2500, "default", 60, 512, 200)
 """With a number of seconds."""
 
 
-class Tiles(NamedTuple):
-    """Shapes that a program works on. They decide near ties, so they depend on columns and clusters only."""
-
-    rows: int
-    clusters: int
-    columns: int
-    warps: int
-    stages: int
-
-    def bits(self, k: int) -> int:
-        """Bits that hold the number of a tile of clusters."""
-        return max(1, (-(-k // self.clusters) - 1).bit_length())
-
-
-def padded_columns(d: int) -> int:
-    """Columns of the products of matrices for rows of d numbers."""
-    if d <= _WHOLE_ROWS:
-        return max(16, 1 << (d - 1).bit_length())
-    return -(-d // _PIECE) * _PIECE
-
-
-def aligned_columns(d: int) -> int:
-    """Numbers of a low-precision row in memory: a multiple of 16 bytes."""
-    return padded_columns(d) if d > _WHOLE_ROWS else -(-d // 8) * 8
-
-
-def rows_are_whole(d: int, split: bool) -> bool:
-    """Whether a program reads rows once, as a whole."""
-    return padded_columns(d) <= (WHOLE_SPLIT_ROWS if split else _WHOLE_ROWS)
-
-
-def tiles_for(padded: int, k: int, split: bool) -> Tiles:
-    """Tiles for rows of this many columns; others that were tried on an H200 were slower.
-
-    A program that meets few tiles of clusters has nothing to read ahead; without that, more programs run at a time.
-    """
-    if padded <= (WHOLE_SPLIT_ROWS if split else _WHOLE_ROWS):
-        return Tiles(rows=128, clusters=64, columns=_WHOLE_ROWS, warps=4, stages=1 if k <= _FEW_CLUSTERS else 3)
-    return Tiles(rows=128, clusters=128, columns=_PIECE, warps=8, stages=3 if split else 4)
-
-
-def tiles_of_lists(padded: int, split: bool, start: bool) -> Tiles:
-    """Tiles for the rows of a cluster, often a dozen, or of a group (``start``) with lists of clusters."""
-    whole = padded <= (WHOLE_SPLIT_ROWS if split else _WHOLE_ROWS)
-    return Tiles(rows=64 if start else 16, clusters=64, columns=_WHOLE_ROWS if whole else _PIECE, warps=4, stages=3)
-
-
 def groups_for(k: int) -> int:
     """Groups of seeds at the start: about as many as a group has seeds."""
     return 1 << max(1, (k.bit_length() - 1) // 2)
-
-
-def tolerance_for(split: bool) -> float:
-    """The share by which a cost in low precision may be wrong."""
-    return _TOLERANCE_OF_SPLIT if split else _TOLERANCE
 
 
 def products_are_split(distortion: Any, variance: Any, d: int) -> Any:
@@ -194,9 +126,11 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
     effort = parameters["effort"]
     level = _LEVELS[effort] if isinstance(effort, str) else _TIMED
     most = int(parameters["max_iter"])
-    lists = level.length if shape.k >= _MANY_CLUSTERS else 0
+    lists = level.length if shape.k >= MANY_CLUSTERS else 0
     annealing = level.annealing_of_lists if lists else level.annealing
-    annealing = annealing if annealed.passes is None else annealed.passes
+    annealing = min(annealing, int(_SHARE_OF_ANNEALING * most)) if annealed.passes is None else annealed.passes
+    annealing = min(annealing, most - 1)
+    tol = level.tol if parameters["tol"] is None else float(parameters["tol"])
     searched = _sample_plan(parameters, shape, level)
     samples = _samples(shape, searched) if isinstance(parameters["init"], str) else ()
     members = (samples[0] if samples else shape.n) / shape.k
@@ -210,27 +144,29 @@ def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, sha
         samples=samples,
         passes_of_sample=_SAMPLE_PASSES,
         lists=lists,
-        relaxations=tuple(relaxations(start, min(annealing, most - 1))),
+        relaxations=tuple(relaxations(start, annealing)),
         passes=max(1, min(level.passes, most - annealing)),
-        tol=level.tol if parameters["tol"] is None else float(parameters["tol"]),
-        settling=SETTLING_ROUNDS if shape.members <= _SMALL_CLUSTERS and effort != "low" else 0,
+        tol=tol,
+        settling=SETTLING_ROUNDS if are_small(shape.members) and effort != "low" else 0,
         max_iter=most,
         sample=searched,
         repair=_REPAIR if shape.k > 1 and _is_automatic(parameters["init"]) else None,
-        search=None if pairs else _search(parameters, level, shape, members),
+        search=None if pairs else _search(parameters, level, shape, members, annealing, tol),
         runs=int(parameters["n_init"]),
         seconds=min([np.inf, *(float(limit) for limit in limits if limit is not None)]),
     )
 
 
-def _search(parameters: Mapping[str, Any], level: _Level, shape: Shape, members: float) -> MergeSplitPlan | None:
+def _search(
+    parameters: Mapping[str, Any], level: _Level, shape: Shape, members: float, annealing: int, tol: float
+) -> MergeSplitPlan | None:
     """Merge–split after annealing."""
     rounds = level.rounds or _ROUNDS_ASKED * (parameters["refine"] == "merge-split")
-    rounds = min(rounds, (int(parameters["max_iter"]) - level.annealing) // _PASSES_OF_SEARCH)
-    if rounds < 1 or not 4 <= shape.k < _MANY_CLUSTERS or parameters["refine"] is None:
+    rounds = min(rounds, (int(parameters["max_iter"]) - annealing) // _PASSES_OF_SEARCH)
+    if rounds < 1 or not LEAST_SEARCHED <= shape.k < MANY_CLUSTERS or parameters["refine"] is None:
         return None  # with very many clusters a round takes as long as it takes to settle, and gains less
-    settling = 1 if members <= _SMALL_CLUSTERS else 0
-    return MergeSplitPlan(rounds, _MARGIN, _PASSES_OF_SEARCH, settling, _FAILURES, level.tol)
+    settling = 1 if are_small(members) else 0
+    return MergeSplitPlan(rounds, _MARGIN, _PASSES_OF_SEARCH, settling, _FAILURES, tol)
 
 
 def _samples(shape: Shape, searched: Plan | None) -> tuple[int, ...]:
@@ -244,70 +180,15 @@ def _samples(shape: Shape, searched: Plan | None) -> tuple[int, ...]:
 
 def is_pushed(shape: Shape, pairs: bool) -> bool:
     """Whether centres are pushed. Those of small clusters move too much by chance; pairs (E_s) overshoot anyway."""
-    return shape.members > _SMALL_CLUSTERS and not pairs
+    return not are_small(shape.members) and not pairs
 
 
 def blocks_for(shape: Shape, pairs: bool) -> int:
     """Blocks of a pass."""
     if pairs:
         return min(_BLOCKS_OF_PAIRS, shape.n)
-    length = _BLOCK if shape.members <= _SMALL_CLUSTERS else 2 * _BLOCK
+    length = _BLOCK if are_small(shape.members) else 2 * _BLOCK
     return int(min(_MOST_BLOCKS, -(-shape.n // length)))
-
-
-class BatchPlan(NamedTuple):
-    """How each problem of a batch is clustered. All passes are made, so that no problem depends on the others."""
-
-    blocks: int
-    relaxations: tuple[float, ...]
-    passes: int  # at p = 1 after them
-    settling: int  # passes with moves made apart, where clusters are small
-    pushed: bool  # whether centres are pushed, where they are not
-    rounds: int  # in which seeds are drawn
-    tried: int  # rows from which they are drawn, at most
-
-
-_BATCH_LEVELS = {"low": (5, 3, 0), "default": (10, 5, 4), "high": (30, 10, 12)}
-"""For each level of effort, passes with falling relaxation, at p = 1, and with moves made apart."""
-_SEED_ROUNDS = 8
-"""The seeds of a batch are drawn in this many parts, each by squared distance to those before it …"""
-_TRIED, _TRIED_MEMBERS = 1024, 4
-"""… from this many rows of a problem, in all and for each cluster, at most."""
-
-
-def plan_batch(n: int, k: int, effort: str) -> BatchPlan:
-    """The plan for problems of n rows and k clusters."""
-    annealing, passes, settling = _BATCH_LEVELS[effort]
-    small = n <= _SMALL_CLUSTERS * k
-    start = min(first_relaxation(n / k), 1.0 + 0.5 * annealing)
-    return BatchPlan(
-        blocks=min(n, 4 if small else 2),
-        relaxations=tuple(relaxations(start, annealing)),
-        passes=passes,
-        settling=settling if small else 0,
-        pushed=not small,
-        rounds=min(k, _SEED_ROUNDS),
-        tried=max(_TRIED, _TRIED_MEMBERS * k),
-    )
-
-
-def chunk_for(shape: Shape, room: float) -> int:
-    """Rows that are in low precision at a time, if a fit may take this many bytes beside X; 0: all rows, −1: too few.
-
-    Labels do not depend on it.
-    """
-    left = room - shape.n * _BYTES_OF_ROW - shape.k * shape.d * _BYTES_OF_CENTRE
-    of_row = 2 * aligned_columns(shape.d)
-    if shape.n * of_row <= left:
-        return 0
-    chunk = min(_MOST_CHUNK, int(left // (SLOTS * of_row)))
-    return chunk if chunk >= _LEAST_CHUNK else -1
-
-
-def least_room(shape: Shape) -> float:
-    """Bytes that a fit takes beside X, if rows are in low precision chunk by chunk."""
-    fixed = shape.n * _BYTES_OF_ROW + shape.k * shape.d * _BYTES_OF_CENTRE
-    return fixed + min(shape.n, SLOTS * _LEAST_CHUNK) * 2.0 * aligned_columns(shape.d)
 
 
 def _sample_plan(parameters: Mapping[str, Any], shape: Shape, level: _Level) -> Plan | None:
@@ -321,6 +202,16 @@ def _sample_plan(parameters: Mapping[str, Any], shape: Shape, level: _Level) -> 
 
 def _is_automatic(init: Any) -> bool:
     return isinstance(init, str) and init == "auto"
+
+
+def longest_lists(k: int) -> int:
+    """The most clusters of a list, if there are lists for k clusters; else 0."""
+    return min(k, max(level.length for level in _LEVELS.values())) if k >= MANY_CLUSTERS else 0
+
+
+def are_small(members: float) -> bool:
+    """Whether clusters of this many rows are small: no pushing, and moves made apart in the end."""
+    return members <= _SMALL_CLUSTERS
 
 
 def first_relaxation(members: float, pairs: bool = False) -> float:

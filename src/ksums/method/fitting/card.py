@@ -14,7 +14,7 @@ import torch
 
 from ksums.method.data.measures import measure_clusters
 from ksums.method.data.rows import prepare
-from ksums.method.engines.gpu.card import layout_for
+from ksums.method.engines.gpu.card import Layout, Table, layout_for
 from ksums.method.engines.gpu.merge_split import merge_split
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.passes import Numbers, Options, Passes
@@ -24,17 +24,9 @@ from ksums.method.fitting.fit import fit
 from ksums.method.fitting.job import Job
 from ksums.method.fitting.listener import Listener, OfSample
 from ksums.method.fitting.records import PassRecord, passes_of
-from ksums.planning.gpu import (
-    LISTS,
-    WHOLE_SPLIT_ROWS,
-    blocks_for,
-    groups_for,
-    is_pushed,
-    products_are_split,
-    rows_are_whole,
-    uses_graph,
-)
+from ksums.planning.gpu import LISTS, blocks_for, groups_for, is_pushed, products_are_split, uses_graph
 from ksums.planning.plan import CardPlan, Plan
+from ksums.planning.tiles import WHOLE_SPLIT_ROWS, rows_are_whole
 
 
 class CardJob(NamedTuple):
@@ -53,7 +45,9 @@ class CardJob(NamedTuple):
 class CardRun:
     """One run under way."""
 
-    passes: Passes  # over all rows, once ``go`` has made first labels
+    passes: Passes  # over all rows, once ``go`` has made first labels; given back in the end
+    layout: Layout
+    table: Table
 
     def __init__(self, job: CardJob, seed: int) -> None:
         self.job, self.plan, self.k, self._seed = job, job.plan, job.plan.k, seed
@@ -61,6 +55,7 @@ class CardRun:
         self.records: list[PassRecord] = []
         self.converged = self.interrupted = self.stopped = False
         self.value, self._best = float("inf"), torch.empty(0, dtype=torch.int32)
+        self._deadline = job.budget.end_of_run(self.started)
         self._order = scrambled(job.rows.n, seed, job.rows.device)
         self._split = False
         self._age = 0  # passes since lists were made
@@ -68,14 +63,13 @@ class CardRun:
     @property
     def labels_of_places(self) -> torch.Tensor:
         """(n,) The best labels, in the random order of the card."""
-        return self._best if self.records else self.passes.card.state.labels
+        return self._best if len(self._best) else self.passes.card.state.labels
 
     @property
     def labels(self) -> torch.Tensor:
         """(N,) The best labels; 0 for rows that are not active."""
-        places = self.passes.card.table.places
-        labels = torch.zeros(len(self.job.rows.X), dtype=torch.int32, device=places.device)
-        labels[places] = self.labels_of_places
+        labels = torch.zeros(len(self.job.rows.X), dtype=torch.int32, device=self.job.rows.device)
+        labels[self.table.places] = self.labels_of_places
         return labels
 
     def go(self) -> CardRun:
@@ -101,23 +95,34 @@ class CardRun:
                 self._settle()
         except KeyboardInterrupt:  # the labels of the best whole pass
             self.interrupted = True
+        self._give_back()
         return self
+
+    def _give_back(self) -> None:
+        """Keep only what results are made of: other runs need the memory of the passes."""
+        self._best = self.labels_of_places
+        nothing = self.table.low_squares.new_empty(0)
+        self.table = self.table._replace(low=nothing, low_squares=nothing)
+        del self.passes
 
     # ------------------------------------------------------------------------------------ start
     def _begin(self, n: int) -> None:
         """First labels of the first n rows, from products of the precision that they need."""
-        self.passes = self._started(n)
+        self._use(self._started(n))
         found = self._measures(self.passes.numbers())[0]
         if products_are_split(found, self._variance(), self.plan.shape.d):
-            del self.passes  # its copy of the rows is not needed any more
+            del self.passes, self.table  # the copy of the rows is not needed any more
             self._split = True
             if not rows_are_whole(self.plan.shape.d, split=True) and not self.job.rows.X.is_cuda:
                 raise MemoryError(
-                    "X does not fit on the card, and its clusters are so small beside the data that rows are needed in "
-                    f"full precision; this is offered for up to {WHOLE_SPLIT_ROWS} columns. Fit a sample of the rows, "
-                    "or leave device=None."
+                    "KSums: X does not fit on the card (or into max_memory), and its clusters are so small beside the "
+                    f"data that rows are needed in full precision; this is offered for up to {WHOLE_SPLIT_ROWS} "
+                    f"columns, and X has {self.plan.shape.d}. Fit a sample of the rows, or leave device=None."
                 )
-            self.passes = self._started(n)
+            self._use(self._started(n))
+
+    def _use(self, passes: Passes) -> None:
+        self.passes, self.layout, self.table = passes, passes.card.layout, passes.card.table
 
     def _started(self, n: int) -> Passes:
         job, passes = self.job, self._passes(n)
@@ -152,7 +157,7 @@ class CardRun:
         weights = card.table.weights[at].double().cpu().numpy() if card.layout.weighted else None
         metric = "cosine" if card.layout.directed else "l2"
         listener = OfSample(job.listener, "searching a sample")
-        run = fit(Job(prepare(X, metric, weights), plan, listener, Budget(job.budget.deadline)), [self._seed])
+        run = fit(Job(prepare(X, metric, weights), plan, listener, Budget(self._deadline)), [self._seed])
         if run.interrupted:  # there is no first state yet
             raise KeyboardInterrupt
         centres = measure_clusters(X, run.labels, self.k, metric, weights).centres
@@ -201,12 +206,12 @@ class CardRun:
         """From the centres of a sample to labels of more rows."""
         centres = self._directed(self.passes.centres())
         self._age = 0  # there are no lists yet
-        del self.passes
-        self.passes = self._passes(n)
+        del self.passes, self.table
+        self._use(self._passes(n))
         self.passes.start_from(centres)
 
     def _must_stop(self) -> bool:
-        self.stopped |= self.job.listener.wants_to_stop() or self.job.budget.is_over()
+        self.stopped |= self.job.listener.wants_to_stop() or time.perf_counter() > self._deadline
         return self.stopped
 
     # ------------------------------------------------------------------------------------ stages
@@ -252,8 +257,9 @@ class CardRun:
         """Merge–split, a record for each round."""
         if self.plan.search is None or self.stopped:
             return
-        rounds = merge_split(self.passes, self.plan.search, self._seed, self.plan.lists)
-        for tried, kept in rounds:
+        left = (self.plan.max_iter - passes_of(self.records)) // self.plan.search.passes
+        search = replace(self.plan.search, rounds=min(left, self.plan.search.rounds))
+        for tried, kept in merge_split(self.passes, search, self._seed, self.plan.lists):
             self.job.listener.pass_begins()  # only now is it known that there was a round
             self._record("merge-split", 1.0, tried, kept)
             if self.stopped:
@@ -284,14 +290,13 @@ class CardRun:
     # ------------------------------------------------------------------------------------ records
     def _variance(self) -> float:
         """Mean square of the rows around their mean; 1 under cosine."""
-        card = self.passes.card
-        if card.layout.directed:
+        if self.layout.directed:
             return 1.0
-        return float(card.table.squares.mean(dtype=torch.float64)) / card.layout.sigma / card.layout.sigma
+        return float(self.table.squares.mean(dtype=torch.float64)) / self.layout.sigma / self.layout.sigma
 
     def _measures(self, numbers: Numbers) -> tuple[float, float, float]:
         """The objective, E_m and E_s in the units of the data."""
-        layout = self.passes.card.layout
+        layout = self.layout
         squares, pairs = (value / layout.sigma / layout.sigma for value in (numbers.squares, numbers.pairs))
         distortion, pairwise = squares / layout.n, pairs / layout.n
         if layout.pairs:
@@ -321,7 +326,7 @@ class CardRun:
                 kept=kept,
             )
         )
-        self.stopped |= self.job.listener.pass_ends(self) or self.job.budget.is_over()
+        self.stopped |= self.job.listener.pass_ends(self) or time.perf_counter() > self._deadline
 
 
 def fit_on_card(job: CardJob, seeds: list[int]) -> CardRun:

@@ -14,8 +14,9 @@ from ksums.method.engines.gpu.card import FAR, REACH, layout_for
 from ksums.method.engines.gpu.centres import set_centres
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.passes import Options, Passes
-from ksums.method.engines.gpu.rows import Rows, scrambled, shares_of
-from ksums.planning.gpu import SETTLING_ROUNDS, BatchPlan, products_are_split
+from ksums.method.engines.gpu.rows import Rows, safe_exponent, scrambled, shares_of
+from ksums.planning.batches import BatchPlan
+from ksums.planning.gpu import SETTLING_ROUNDS, products_are_split
 from ksums.rules.kinds import LENGTH, SQUARES
 
 
@@ -44,12 +45,13 @@ def prepare_batch(X: torch.Tensor, cosine: bool) -> Batch:
         lengths = torch.linalg.vector_norm(X, dim=2, keepdim=True, dtype=torch.float64).to(exact)
         means = torch.zeros(len(X), X.shape[2], dtype=torch.float64, device=X.device)
         rows = (X.to(exact) / lengths.clamp(min=4 * torch.finfo(exact).tiny)).float()
-        return Batch(rows, means, torch.ones(len(X), dtype=torch.float64, device=X.device), True)
-    means = X.mean(1, dtype=exact)
+        return Batch(rows.contiguous(), means, torch.ones(len(X), dtype=torch.float64, device=X.device), True)
+    means = X.mean(1, dtype=torch.float64).to(exact)
     largest = torch.maximum(X.amax(1) - means, means - X.amin(1)).amax(1).double()
-    units = torch.where(largest > 0, torch.exp2(REACH - torch.frexp(largest)[1].double()), 1.0)
+    exponents = (REACH - torch.frexp(largest)[1]).clamp(-safe_exponent(exact), safe_exponent(exact))
+    units = torch.where(largest > 0, torch.exp2(exponents.double()), 1.0)
     rows = torch.sub(X, means[:, None]).mul_(units.to(exact)[:, None, None])
-    return Batch(rows.float(), means.double(), units, False)
+    return Batch(rows.float().contiguous(), means.double(), units, False)
 
 
 def cluster_batch(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from ksums.planning.gpu import Tiles, aligned_columns, padded_columns, tiles_for
+from ksums.planning.tiles import Tiles, aligned_columns, padded_columns, tiles_for
 from ksums.rules.kinds import LENGTH, PAIRS, Kind
 
 REACH = 10
@@ -56,7 +56,7 @@ class Layout(NamedTuple):
 class Table(NamedTuple):
     """The rows. Those of X are read where they are; ``places`` puts them into random order."""
 
-    X: torch.Tensor  # (N, d)  as the user gave it: float16, bfloat16, float32 or float64
+    X: torch.Tensor  # (N, d)  as the user gave it: numbers of 8 to 64 bits
     places: torch.Tensor  # (n,)  int64: the row of X at each place
     mean: torch.Tensor  # (d,)  float32, or float64 as X
     scales: torch.Tensor  # (n,)  of each row under cosine; else a single number, which is sigma
@@ -121,6 +121,11 @@ class Card(NamedTuple):
     state: State
     clusters: Clusters
     candidates: Candidates
+
+
+def least_weight(n: int) -> float:
+    """The smallest share of their mean that weights of n rows may have: as whole numbers they are 2^10 or more."""
+    return 2.0 ** (10 + n.bit_length() - _BITS)
 
 
 def layout_for(

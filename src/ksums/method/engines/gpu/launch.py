@@ -20,7 +20,8 @@ from ksums.method.engines.gpu.kernels.rows import (
     squares_to_own,
 )
 from ksums.method.engines.gpu.operations import Operations
-from ksums.planning.gpu import PER_SIZE, tiles_of_lists, tolerance_for
+from ksums.planning.gpu import PER_SIZE
+from ksums.planning.tiles import tiles_of_lists, tolerance_for
 from ksums.rules.kinds import VANISHED
 
 _NUMBERS = 4096

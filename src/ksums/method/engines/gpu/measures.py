@@ -5,14 +5,16 @@ from __future__ import annotations
 import torch
 
 from ksums.method.data.measures import ClusterMeasures
-from ksums.method.engines.gpu.card import Card, new_state
+from ksums.method.engines.gpu.card import Layout, Table, new_state
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.rows import Rows
 
 
-def measure_on_card(operations: Operations, rows: Rows, card: Card, labels: torch.Tensor) -> ClusterMeasures:
-    """Sizes, composites and sums of squares of labels of the places of a card. They are the same in every run."""
-    layout, table = card.layout, card.table
+def measure_on_card(
+    operations: Operations, rows: Rows, layout: Layout, table: Table, labels: torch.Tensor
+) -> ClusterMeasures:
+    """Sizes, composites and sums of squares of labels of the places of a table, whose rows in low precision are not
+    needed. They are the same in every run."""
     state = new_state(layout, labels.device)
     state.labels.copy_(labels)
     operations.add_by_cluster(table, layout, state, wide=True)

@@ -20,8 +20,9 @@ from ksums.method.engines.gpu.centres import set_centres
 from ksums.method.engines.gpu.lists import ends_of, nearest_clusters
 from ksums.method.engines.gpu.passes import Passes
 from ksums.method.engines.gpu.rows import shares_of
-from ksums.planning.gpu import SETTLING_ROUNDS, tiles_for
+from ksums.planning.gpu import SETTLING_ROUNDS
 from ksums.planning.plan import MergeSplitPlan
+from ksums.planning.tiles import tiles_for
 
 _NUMBERS = 1 << 21
 """Numbers of pairs of centres that are compared at a time."""

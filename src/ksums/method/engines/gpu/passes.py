@@ -25,7 +25,8 @@ from ksums.method.engines.gpu.lists import ends_of, nearest_lists, seeds_nearby
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.rows import Rows, new_table
 from ksums.method.engines.gpu.streaming import Chunks
-from ksums.planning.gpu import PUSH, tiles_for
+from ksums.planning.gpu import PUSH
+from ksums.planning.tiles import tiles_for
 
 _SHORT = 1 << 15
 """Below this, keys fit into 16 bits."""

@@ -9,7 +9,7 @@ import torch
 
 from ksums.method.engines.gpu.card import REACH, Layout, Table
 from ksums.method.engines.gpu.operations import Operations
-from ksums.planning.gpu import SLOTS
+from ksums.planning.room import SLOTS
 
 _MIX = -7046029254386353131, -4658895280553007687, -7723592293110705685
 """Odd numbers that scramble the bits of another number when it is multiplied by them."""
@@ -66,7 +66,7 @@ def read_rows(
     total, least, most = operations.moments(X, active, device)
     mean = torch.zeros_like(total) if cosine else total / (len(X) if active is None else len(active))
     largest = float(torch.maximum(most - mean, mean - least).max())
-    sigma = 1.0 if cosine else _scale(largest, wide=exact == torch.float64)
+    sigma = 1.0 if cosine else _scale(largest, exact)
     return Rows(X, device, active, weights, mean.to(exact), lengths, largest, sigma, mean_weight)
 
 
@@ -94,12 +94,17 @@ def _lengths(X: torch.Tensor, device: torch.device) -> torch.Tensor:
     return torch.cat([torch.linalg.vector_norm(part.to(device).double(), dim=1) for part in parts])
 
 
-def _scale(largest: float, wide: bool) -> float:
+def _scale(largest: float, exact: torch.dtype) -> float:
     """A power of two that brings entries to 2^REACH, as far as the arithmetic knows it."""
     if not 0.0 < largest < math.inf:
         return 1.0
-    limit = _EXPONENT_OF_WIDE if wide else _EXPONENT
+    limit = safe_exponent(exact)
     return 2.0 ** max(-limit, min(limit, REACH - math.frexp(largest)[1]))
+
+
+def safe_exponent(exact: torch.dtype) -> int:
+    """Powers of two up to this one are safe in this arithmetic."""
+    return _EXPONENT_OF_WIDE if exact == torch.float64 else _EXPONENT
 
 
 def scrambled(n: int, seed: int, device: torch.device) -> torch.Tensor:

@@ -13,7 +13,7 @@ import torch
 
 from ksums.method.engines.gpu.card import Layout, Table
 from ksums.method.engines.gpu.operations import Operations
-from ksums.planning.gpu import SLOTS
+from ksums.planning.room import SLOTS
 
 
 class Chunks:

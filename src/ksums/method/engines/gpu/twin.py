@@ -11,7 +11,8 @@ import torch
 from ksums.method.engines.gpu.card import FAR, Card, Layout, Lists, State, Table
 from ksums.method.engines.gpu.centres import write_low
 from ksums.method.engines.gpu.operations import Operations
-from ksums.planning.gpu import PER_SIZE, tolerance_for
+from ksums.planning.gpu import PER_SIZE
+from ksums.planning.tiles import tolerance_for
 from ksums.rules.kinds import VANISHED
 
 _ABOVE = 2.0
