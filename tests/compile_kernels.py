@@ -77,7 +77,7 @@ def compile_variant(
     n, k, device = 64, 9, torch.device("cpu")
     X, ones = torch.zeros(n, d, dtype=dtype), torch.ones(n)
     mean = torch.zeros(d, dtype=torch.float64 if dtype == torch.float64 else torch.float32)
-    rows = CardRows(X, device, None, ones if weighted else None, mean, ones if cosine else None, 1.0)
+    rows = CardRows(X, device, None, ones if weighted else None, mean, ones if cosine else None, 1.0, 1.0)
     kind = kind or (LENGTH if cosine else SQUARES)
     layout = layout_for(n, d, k, kind=kind, directed=cosine, sigma=1.0, split=split, weighted=weighted)
     order = torch.arange(n)

@@ -35,7 +35,7 @@ def a_card(operations, X, k, *, split=False, cosine=False, pairs=False, weights=
     rows = read_rows(X, weights, cosine, operations)
     layout = layout_for(
         rows.n, X.shape[1], k, kind=kind_for(cosine, pairs), directed=cosine, sigma=rows.sigma, split=split,
-        weighted=weights is not None,
+        weighted=weights is not None, squares=rows.squares,
     )  # fmt: skip
     table = new_table(rows, layout, scrambled(rows.n, 3, DEVICE), 0)
     operations.lower_rows(table, layout)
@@ -45,12 +45,12 @@ def a_card(operations, X, k, *, split=False, cosine=False, pairs=False, weights=
     return card
 
 
-def passes_for(operations, X, k, *, split=False, cosine=False, pairs=False, weights=None, problems=1, **options):
+def passes_for(operations, X, k, *, split=False, cosine=False, pairs=False, weights=None, **options):
     """Passes over all rows, in three blocks unless said otherwise, without labels."""
     rows = read_rows(X, weights, cosine, operations)
     layout = layout_for(
         rows.n, X.shape[1], k, kind=kind_for(cosine, pairs), directed=cosine, sigma=rows.sigma, split=split,
-        weighted=weights is not None, problems=problems,
+        weighted=weights is not None, squares=rows.squares,
     )  # fmt: skip
     return Passes(operations, rows, layout, scrambled(rows.n, 3, DEVICE), Options(**{"blocks": 3, **options}))
 

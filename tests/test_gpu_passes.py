@@ -187,14 +187,17 @@ def test_a_fit_of_many_rows_begins_with_samples(small_samples, metric):
     assert torch.equal(model.labels_, again.labels_)
 
 
-def test_groups_and_outliers_that_no_sample_holds_are_found(small_samples):
+@pytest.mark.parametrize("far", [100.0, 1e6])
+def test_groups_and_outliers_that_no_sample_holds_are_found(small_samples, far):
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(30), 700)
     X = rng.uniform(-10, 10, (30, 12))[labels] + rng.standard_normal((21_000, 12))
-    X[:3] += 1000.0 * np.eye(12)[:3]
+    X[:3] += far * np.eye(12)[:3]
     X = torch.tensor(X, device=DEVICE).float()
     labels[:3] = [30, 31, 32]
-    assert fitted(X, 33).distortion_ <= 1.01 * metrics.distortion(as_numpy(X), labels)
+    model = fitted(X, 33)
+    assert model.distortion_ <= 1.01 * metrics.distortion(as_numpy(X), labels)
+    assert model.history_[-1].distortion == pytest.approx(model.distortion_, rel=1e-5)
 
 
 def test_a_given_start_is_not_sampled(small_samples):

@@ -141,7 +141,7 @@ class CardRun:
         rows, shape = self.job.rows, replace(self.plan.shape, n=n, k=k or self.k)
         layout = layout_for(
             n, shape.d, shape.k, kind=self.plan.rule.kind, directed=rows.lengths is not None, sigma=rows.sigma,
-            split=self._split, weighted=rows.weights is not None,
+            split=self._split, weighted=rows.weights is not None, squares=rows.squares,
         )  # fmt: skip
         chunk = self.job.chunk if n > self.job.chunk else 0
         graphs = self.job.graphs and not chunk and uses_graph(shape, self.plan.lists or shape.k)

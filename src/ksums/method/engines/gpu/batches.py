@@ -98,7 +98,7 @@ def _start(
     device = batch.rows.device
     X = batch.rows.reshape(problems * n, d)
     ones = torch.ones(len(X), device=device) if batch.lengths else None
-    rows = Rows(X, device, None, None, torch.zeros(d, device=device), ones, 0.0)
+    rows = Rows(X, device, None, None, torch.zeros(d, device=device), ones, largest=0.0, squares=0.0)
     layout = layout_for(
         n,
         d,

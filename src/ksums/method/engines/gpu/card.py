@@ -16,6 +16,8 @@ FAR = 3e38
 """The cost of what must not be chosen."""
 _BITS = 61
 """Bits of a sum of whole numbers, the sign aside: two to spare in int64."""
+_MOST_EXPONENT = 120
+"""Scales and their inverses are float32 in kernels."""
 
 
 class Layout(NamedTuple):
@@ -63,7 +65,7 @@ class Table(NamedTuple):
     weights: torch.Tensor  # (n,)  of mean 1; else a single 1
     low: torch.Tensor  # (n, aligned)  float16; nothing if products are split, or if rows are lowered chunk by chunk
     low_squares: torch.Tensor  # (n,)  squared norms of the rows in low precision
-    squares: torch.Tensor  # (n,)  squared norms in float32
+    squares: torch.Tensor  # (n,)  squared norms in float64
 
 
 class State(NamedTuple):
@@ -138,11 +140,18 @@ def layout_for(
     sigma: float,
     split: bool,
     weighted: bool,
-    problems: int = 1,
+    squares: float = 0.0,
 ) -> Layout:
-    """The layout of n rows that ``sigma`` brings to entries of at most 2^REACH around their mean."""
+    """The layout of n rows that ``sigma`` brings to entries of at most 2^REACH around their mean.
+
+    ``squares``: at least the sum of their squared norms before; 0: not known. If few rows are far out, it is far less
+    than it might be, and the squared norms of the others are not lost in sums of whole numbers.
+    """
     padded = padded_columns(d)
     rows = math.ceil(math.log2(max(n, 2)))
+    largest = 2 * REACH + rows + math.ceil(math.log2(max(d, 1)))
+    if squares > 0.0:
+        largest = min(largest, 1 + math.ceil(math.log2(squares) + 2.0 * math.log2(sigma)))
     return Layout(
         n=n,
         d=d,
@@ -156,9 +165,8 @@ def layout_for(
         sigma=sigma,
         fixed=2.0 ** (_BITS - REACH - rows),
         fixed_weight=2.0 ** (_BITS - rows),
-        fixed_square=2.0 ** (_BITS - 2 * REACH - rows - math.ceil(math.log2(max(d, 1)))),
+        fixed_square=2.0 ** min(_MOST_EXPONENT, _BITS - largest),
         tiles=tiles_for(padded, k, split),
-        problems=problems,
     )
 
 

@@ -42,19 +42,17 @@ _ALWAYS = {"enable_fp_fusion": True}
 class Kernels(Operations):
     """See ``operations.Operations``."""
 
-    def moments(
-        self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def moments(self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device) -> tuple[torch.Tensor, ...]:
         """See ``operations.Operations``."""
         n, d = len(X) if active is None else len(active), X.shape[1]
         columns, count = _columns(d), triton.cdiv(n, _CHUNK_OF_MOMENTS)
-        sums, least, most = (torch.empty(count, d, dtype=torch.float64, device=device) for _ in range(3))
+        sums, powers, least, most = (torch.empty(count, d, dtype=torch.float64, device=device) for _ in range(4))
         column_moments[(count, triton.cdiv(d, columns))](
-            X, X.stride(0), X if active is None else active, sums, least, most, n, d, CHUNK=_CHUNK_OF_MOMENTS,
+            X, X.stride(0), X if active is None else active, sums, powers, least, most, n, d, CHUNK=_CHUNK_OF_MOMENTS,
             BR=max(1, _NUMBERS_OF_MOMENTS // columns), BD=columns, SOME=active is not None,
             WIDE=X.dtype == torch.float64, num_warps=4, **_ALWAYS,
         )  # fmt: skip
-        return sums.sum(0), least.amin(0), most.amax(0)
+        return sums.sum(0), powers.sum(0), least.amin(0), most.amax(0)
 
     def lower_rows(
         self,

@@ -15,10 +15,11 @@ class Operations(ABC):
     """The steps of a pass. None of them returns anything to the host."""
 
     @abstractmethod
-    def moments(
-        self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Sum, least and largest value of each column over the active rows (None: all), in float64, on ``device``."""
+    def moments(self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device) -> tuple[torch.Tensor, ...]:
+        """Of each column over the active rows (None: all): sum, sum of squares, least and largest value.
+
+        In float64, on ``device``.
+        """
 
     @abstractmethod
     def lower_rows(

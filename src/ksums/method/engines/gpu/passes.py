@@ -333,7 +333,7 @@ class Passes:
             self._graphs[name].replay()
             return
         X = self.card.table.X
-        same = self.card.layout._replace(sigma=1.0)  # no kernel is compiled for a scale
+        same = self.card.layout._replace(sigma=1.0, fixed_square=1.0)  # no kernel is compiled for a scale
         known = (name, same, self.options, X.dtype, X.stride(0), X.data_ptr() % _ALIGNED, self.card.table.places.device)
         if not self.options.graphs or known not in _COMPILED:
             work()

@@ -20,6 +20,10 @@ _EXPONENT, _EXPONENT_OF_WIDE = 120, 1000
 """Exponents that are safe in float32 and in float64."""
 
 
+_ROUNDING = 1e-10
+"""The share of a sum of squares by which it may be wrong."""
+
+
 class Rows(NamedTuple):
     """What is known of the rows before there are clusters."""
 
@@ -30,6 +34,7 @@ class Rows(NamedTuple):
     mean: torch.Tensor  # (d,)
     lengths: torch.Tensor | None  # (n,)  of the active rows, under cosine
     largest: float  # entry around the mean
+    squares: float  # at least Σ w|x|² of the rows around their mean, or of unit length; 0: not known
     sigma: float = 1.0  # what rows are multiplied by: a power of two
     mean_weight: float = 1.0
 
@@ -63,11 +68,15 @@ def read_rows(
         weights = (own / mean_weight).float()
     if lengths is not None and active is not None:
         lengths = lengths[active]
-    total, least, most = operations.moments(X, active, device)
-    mean = torch.zeros_like(total) if cosine else total / (len(X) if active is None else len(active))
+    total, powers, least, most = operations.moments(X, active, device)
+    n = len(X) if active is None else len(active)
+    mean = torch.zeros_like(total) if cosine else total / n
+    squares = float(n) if cosine else float(((powers - n * mean * mean).clamp(min=0.0) + _ROUNDING * powers).sum())
+    if weights is not None and not cosine:
+        squares *= float(weights.max())
     largest = float(torch.maximum(most - mean, mean - least).max())
     sigma = 1.0 if cosine else _scale(largest, exact)
-    return Rows(X, device, active, weights, mean.to(exact), lengths, largest, sigma, mean_weight)
+    return Rows(X, device, active, weights, mean.to(exact), lengths, largest, squares, sigma, mean_weight)
 
 
 def new_table(rows: Rows, layout: Layout, order: torch.Tensor, chunk: int) -> Table:
@@ -84,7 +93,7 @@ def new_table(rows: Rows, layout: Layout, order: torch.Tensor, chunk: int) -> Ta
         weights=one if rows.weights is None else rows.weights[order],
         low=torch.empty(lowered, layout.aligned, dtype=torch.float16, device=device),
         low_squares=torch.empty(n, device=device),
-        squares=torch.empty(n, device=device),
+        squares=torch.empty(n, dtype=torch.float64, device=device),
     )
 
 

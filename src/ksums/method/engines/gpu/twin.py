@@ -23,12 +23,10 @@ _NO_CLAIM = 0x7FFFFFFFFFFFFFFF
 class Twin(Operations):
     """See ``operations.Operations``."""
 
-    def moments(
-        self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def moments(self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device) -> tuple[torch.Tensor, ...]:
         """See ``operations.Operations``."""
         exact = (X if active is None else X[active.to(X.device)]).double()
-        return exact.sum(0).to(device), exact.amin(0).to(device), exact.amax(0).to(device)
+        return tuple(x.to(device) for x in (exact.sum(0), exact.square().sum(0), exact.amin(0), exact.amax(0)))
 
     def lower_rows(
         self,
@@ -48,7 +46,7 @@ class Twin(Operations):
         else:
             to[: len(i)].zero_()
             to[: len(i), : layout.d] = x.half()
-        table.squares[i] = x.square().sum(1)
+        table.squares[i] = x.double().square().sum(1)
         table.low_squares[i] = both.square().sum(1)
 
     def prepared_rows(self, table: Table, layout: Layout, places: torch.Tensor) -> torch.Tensor:

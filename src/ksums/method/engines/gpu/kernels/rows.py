@@ -40,12 +40,16 @@ def prepared(X, stride, row, live, t, d, mean, scale, WIDE: tl.constexpr):
 
 @triton.jit
 def column_moments(
-    X, stride, places, sums, least, most, n, d,
+    X, stride, places, sums, powers, least, most, n, d,
     CHUNK: tl.constexpr, BR: tl.constexpr, BD: tl.constexpr, SOME: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
-    """Sum in float64, least and largest value of each column, for each chunk of rows. SOME: of the rows ``places``."""
+    """Sums of values and of their squares, least and largest value of each column, for each chunk of rows.
+
+    SOME: of the rows ``places``.
+    """
     t = tl.program_id(1) * BD + tl.arange(0, BD)
     total = tl.zeros((BR, BD), tl.float64)
+    power = tl.zeros((BR, BD), tl.float64)
     low = tl.full((BR, BD), float("inf"), tl.float64 if WIDE else tl.float32)
     high = tl.full((BR, BD), float("-inf"), tl.float64 if WIDE else tl.float32)
     for first in range(0, CHUNK, BR):
@@ -55,10 +59,12 @@ def column_moments(
             row = tl.load(places + row, mask=row < n, other=0)
         x = tl.load(X + row[:, None] * stride + t[None, :], mask=there, other=0.0).to(low.dtype)
         total += x.to(tl.float64)
+        power += x.to(tl.float64) * x.to(tl.float64)
         low = tl.where(there & (x < low), x, low)
         high = tl.where(there & (x > high), x, high)
     at = tl.program_id(0).to(tl.int64) * d + t
     tl.store(sums + at, tl.sum(total, 0), mask=t < d)
+    tl.store(powers + at, tl.sum(power, 0), mask=t < d)
     tl.store(least + at, tl.min(low, 0).to(tl.float64), mask=t < d)
     tl.store(most + at, tl.max(high, 0).to(tl.float64), mask=t < d)
 
@@ -82,12 +88,12 @@ def lower_rows(
         i = tl.load(order + at, mask=live, other=0)
     row = tl.load(places + i, mask=live, other=0)
     scale = scale_of(scales, i, live, BY_ROW)
-    total = tl.zeros((BR,), tl.float32)
+    total = tl.zeros((BR,), tl.float64)
     total_low = tl.zeros((BR,), tl.float32)
     for c0 in range(0, aligned, BD):
         t = c0 + tl.arange(0, BD)
         x = prepared(X, stride, row, live, t, d, mean, scale, False)
-        total += tl.sum(x * x, 1)
+        total += tl.sum(x.to(tl.float64) * x.to(tl.float64), 1)
         y = x.to(tl.float16)
         z = y.to(tl.float32)
         if SPLIT:
