@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ksums.compute.threads import in_order, threads
-from ksums.method.data.norms import sq_norms
+from ksums.compute.threads import threads
 from ksums.method.data.rows import Rows, gathered
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.job import Job
 from ksums.method.fitting.listener import Listener, Silence
 from ksums.method.starts.first_labels import fill_empty
+from ksums.method.starts.outliers import heavy_rows, stands_for
 from ksums.method.state.limits import no_limits
 from ksums.method.state.state import build_state, renew_sq_composites
 from ksums.planning.plan import Plan
@@ -67,7 +67,7 @@ class SampleSearch:
         assert job.plan.samples is not None
         self.rows, self.plan, self.samples, self.rng, self.run_on = job.rows, job.plan, job.plan.samples, rng, run_on
         self.budget, self.listener, self.comparisons = job.budget, _OfSamples(job.listener), 0
-        self.heavy = _heavy_rows(job.rows, self.samples.rows)
+        self.heavy = heavy_rows(job.rows, self.samples.rows)
 
     def start(self) -> Start:
         """The best of the samples, continued on more rows and brought to all rows."""
@@ -156,9 +156,7 @@ class SampleSearch:
         """A sample in which heavy rows count once, and each other row for as many as it stands for."""
         if not len(self.heavy):
             return part
-        heavy = np.isin(ids, self.heavy, assume_unique=True)
-        others = self.rows.n_active - len(self.heavy)
-        weights = np.where(heavy, 1.0, others / max(1, len(ids) - len(self.heavy)))
+        weights = stands_for(ids, self.heavy, self.rows.n_active)
         return replace(part, weights=weights * part.weights_of(np.arange(part.n)))
 
     # ------------------------------------------------------------------------------------ more rows
@@ -198,20 +196,3 @@ def _agree(values: list[float]) -> bool:
     """Whether the best two results are about equal; a single one has nothing to agree with."""
     best, *others = sorted(values)
     return not others or others[0] - best <= NUMBERS.agree * best
-
-
-def _heavy_rows(rows: Rows, count: int) -> np.ndarray:
-    """Active rows with more than a few times 1/count of the sum of squares around the mean: at most ``count``."""
-
-    def measure(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return ids, sq_norms(rows.read(ids)) * (1.0 if rows.weights is None else rows.weights[ids])
-
-    kept_ids, kept, total = np.empty(0, np.int64), np.empty(0), 0.0
-    for ids, squares in in_order(measure, rows.active_blocks()):
-        total += float(squares.sum(dtype=np.float64))
-        limit = NUMBERS.heavy * total / count
-        heavy = squares > limit
-        if heavy.any() or len(kept):
-            kept_ids = np.concatenate([kept_ids[kept > limit], ids[heavy]])
-            kept = np.concatenate([kept[kept > limit], squares[heavy]])
-    return np.sort(kept_ids[kept > NUMBERS.heavy * total / count])

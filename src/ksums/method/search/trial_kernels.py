@@ -38,16 +38,23 @@ def _halve(
     seed,  # INOUT
     work,  # INOUT  halves: the means of both
 ):
-    """Two-means inside a cluster, from a row drawn by squared distance and its mirror image; returns the gain."""
+    """Two-means inside a cluster, from a row drawn by squared distance and its mirror image; returns the gain.
+
+    Or the row farthest out against all others, if that gains more: between it and its mirror image, they would part in
+    the middle.
+    """
     halves, half_sum, d = work.halves, work.half_sum, local.rows.shape[1]
     if local.counts[r] < 2:
         return 0.0
     total, pick, i = 0.0, local.first[r], local.first[r]
+    most, farthest = 0.0, i
     while i >= 0:
         share = local.weights[i] * np.float64(sq_distance(local.rows, i, local.centroids, r))
         total += share
         if random_share(seed) * total < share:
             pick = i
+        if share > most:
+            most, farthest = share, i
         i = local.following[i]
     for t in range(d):
         halves[0, t] = local.rows[pick, t]
@@ -57,7 +64,7 @@ def _halve(
     for _ in range(_SPLIT_STEPS):
         for t in range(d):
             half_sum[t] = 0.0
-        size, i = 0.0, local.first[r]
+        gain, size, i = 0.0, 0.0, local.first[r]
         while i >= 0:
             to_one = sq_distance(local.rows, i, halves, np.int64(0))
             to_other = sq_distance(local.rows, i, halves, np.int64(1))
@@ -70,13 +77,18 @@ def _halve(
             i = local.following[i]
         rest = n - size
         if size <= 0.0 or rest <= 0.0:
-            return 0.0
-        gain = 0.0
+            break
         for t in range(d):
             one, other = half_sum[t] / size, (local.composites[r, t] - half_sum[t]) / rest
             halves[0, t], halves[1, t] = one, other
             gain += (one - other) * (one - other)
         gain *= size * rest / n
+    rest = n - local.weights[farthest]
+    if rest > 0.0 and most * n > gain * rest:
+        for t in range(d):
+            x = local.rows[farthest, t]
+            halves[0, t], halves[1, t] = x, (local.composites[r, t] - local.weights[farthest] * x) / rest
+        gain = most * n / rest
     return gain
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from ksums.compute.arrays import as_dense
 from ksums.method.data.centres import Centres, centres_for_rows, centres_of
 from ksums.method.data.rows import Rows, subset
 from ksums.method.nearest.centres import nearest_centres
+from ksums.method.starts.outliers import heavy_rows, stands_for
 from ksums.method.starts.seeding import k_means_plus_plus, two_seeds
 from ksums.method.starts.two_level import two_level_labels
 from ksums.method.state.state import build_state
@@ -74,10 +76,21 @@ def _centres(start: StartPlan, rows: Rows, task: StartTask) -> Centres:
     if start.name == "random-points":
         chosen = np.sort(task.rng.choice(rows.active, task.k, replace=False))
     elif start.name == "k-means++":
-        chosen = k_means_plus_plus(rows, candidates, task.k, task.rng)
+        chosen = k_means_plus_plus(*_with_outliers(rows, candidates), task.k, task.rng)
     else:
         raise ValueError(f"there is no start called {start.name!r}.")
     return Centres(as_dense(rows.read(chosen)), rows.sq_norms[chosen])
+
+
+def _with_outliers(rows: Rows, sample: np.ndarray) -> tuple[Rows, np.ndarray]:
+    """A sample with all heavy rows, and rows that are weighted by how many they stand for."""
+    heavy = heavy_rows(rows, len(sample)) if len(sample) < rows.n_active else sample[:0]
+    if not len(heavy):
+        return rows, sample
+    sample = np.union1d(sample, heavy)
+    weights = np.zeros(rows.n)
+    weights[sample] = rows.weights_of(sample) * stands_for(sample, heavy, rows.n_active)
+    return replace(rows, weights=weights, known_sq_norms=rows.sq_norms), sample
 
 
 def _from_sample(start: StartPlan, rows: Rows, task: StartTask) -> np.ndarray:

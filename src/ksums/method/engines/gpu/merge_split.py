@@ -27,9 +27,6 @@ from ksums.planning.tiles import tiles_for
 _NUMBERS = 1 << 21
 """Numbers of pairs of centres that are compared at a time."""
 
-_SPREAD, _CHANCE = 0.64, 2.0
-"""What halving a cluster of m rows gains of its sum of squares, about: 0.64/d of a round one, and 2/m by chance."""
-
 
 def merge_split(passes: Passes, plan: MergeSplitPlan, seed: int, lists: int = 0) -> Iterator[tuple[int, int]]:
     """The rounds of the plan. Yields after each how many clusters were split, and how many stayed so: all or none.
@@ -80,9 +77,9 @@ def _exchange(passes: Passes, plan: MergeSplitPlan, seed: int, most: int) -> int
 def _halves(passes: Passes, steps: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     """(n,) Every cluster r in two halves 2r and 2r + 1, and (k,) what that gains.
 
-    The seeds are a row, drawn by its squared distance to the centre, and its mirror image; k-means steps follow. Where
-    one row carries more than such a split would gain, the seeds are that row and the centre: between a row far out and
-    its mirror image, the other rows would part in the middle.
+    The seeds are a row, drawn by its squared distance to the centre, and its mirror image; k-means steps follow. Or the
+    row farthest out against all others, if that gains more: between it and its mirror image, they would part in the
+    middle.
     """
     card, layout = passes.card, passes.card.layout
     table, device = card.table, card.state.labels.device
@@ -94,12 +91,8 @@ def _halves(passes: Passes, steps: int, seed: int) -> tuple[torch.Tensor, torch.
         own *= table.weights
     by_draw = torch.sort(-torch.log(shares_of(layout.n, seed, device)) / own.clamp(min=1e-300), stable=True).indices
     order = by_draw[torch.sort(card.state.labels[by_draw], stable=True).indices]
-    farthest, most = _farthest(card.state.labels.long(), own, layout.k)
-    apart = most > _total(card) * (_SPREAD / layout.d + _CHANCE / card.state.counts)
-    drawn = torch.where(apart, farthest, order[groups[:-1].long()])
-    seeds = passes.operations.prepared_rows(table, layout, drawn)
-    others = torch.where(apart[:, None], centres.float(), 2.0 * centres.float() - seeds)
-    vectors = torch.stack([others, seeds], 1).view(of_halves.k, layout.d)
+    drawn = passes.operations.prepared_rows(table, layout, order[groups[:-1].long()])
+    vectors = torch.stack([2.0 * centres.float() - drawn, drawn], 1).view(of_halves.k, layout.d)
     numbers = torch.arange(of_halves.k + 1, dtype=torch.int32, device=device)
     lists = Lists(numbers[:-1], numbers[::2].long())
     for _ in range(steps):
@@ -110,21 +103,30 @@ def _halves(passes: Passes, steps: int, seed: int) -> tuple[torch.Tensor, torch.
         means = sums.composites / sums.sizes.clamp(min=1e-30)[:, None]
         vectors = torch.where(sums.sizes[:, None] > 0, means, vectors).float()
     gains = _lost(layout, sums.at(numbers[:-1:2].long()), sums.at(numbers[1::2].long()))
-    return over.state.labels, torch.where((over.state.counts.view(-1, 2) > 0).all(1), gains, 0.0)
+    gains = torch.where((over.state.counts.view(-1, 2) > 0).all(1), gains, 0.0)
+    return _or_farthest(passes, own, over.state.labels, gains)
 
 
-def _farthest(labels: torch.Tensor, squares: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """(k,) The place of the row farthest from the centre of each cluster, and its square."""
-    n = len(labels)
-    most = squares.new_zeros(k).scatter_reduce_(0, labels, squares, "amax")
-    places = torch.where(squares == most[labels], torch.arange(n, device=labels.device), n)
-    return places.new_full((k,), n).scatter_reduce_(0, labels, places, "amin"), most
-
-
-def _total(card: Card) -> torch.Tensor:
-    """(k,) Σ|x − C|² of each cluster."""
-    D, n, Q = _sums(card)
-    return Q - D.square().sum(1) / n.clamp(min=1e-30)
+def _or_farthest(
+    passes: Passes, squares: torch.Tensor, halves: torch.Tensor, gains: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same, where the row with the largest of these squares is the second half if that gains more."""
+    card, layout = passes.card, passes.card.layout
+    labels = card.state.labels.long()
+    most = squares.new_zeros(layout.k).scatter_reduce_(0, labels, squares, "amax")
+    places = torch.arange(layout.n, device=labels.device)
+    farthest = places.new_full((layout.k,), layout.n).scatter_reduce_(
+        0, labels, torch.where(squares == most[labels], places, layout.n), "amin"
+    )
+    rows = passes.operations.prepared_rows(card.table, layout, farthest).double()
+    sizes = card.table.weights[farthest if layout.weighted else farthest * 0].double()
+    one = _Sums(rows * sizes[:, None], sizes, card.table.squares[farthest] * sizes)
+    others = _Sums(*(whole - part for whole, part in zip(_sums(card), one, strict=True)))
+    alone = torch.where(card.state.counts > 1, _lost(layout, one, others), 0.0)
+    better = alone > gains
+    halves = torch.where(better[labels], 2 * labels, halves.long())
+    halves[farthest[better]] = 2 * torch.nonzero(better)[:, 0] + 1
+    return halves, torch.maximum(alone, gains)
 
 
 def _merging(passes: Passes, near: int) -> tuple[torch.Tensor, torch.Tensor]:

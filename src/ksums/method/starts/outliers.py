@@ -1,0 +1,33 @@
+"""Rows that alone carry much of the sum of squares. A sample without them would have no cluster for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ksums.compute.threads import in_order
+from ksums.method.data.norms import sq_norms
+from ksums.method.data.rows import Rows
+from ksums.planning.samples import NUMBERS
+
+
+def heavy_rows(rows: Rows, count: int) -> np.ndarray:
+    """Active rows with more than a few times 1/count of the sum of squares around the mean: at most ``count``."""
+
+    def measure(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return ids, sq_norms(rows.read(ids)) * (1.0 if rows.weights is None else rows.weights[ids])
+
+    kept_ids, kept, total = np.empty(0, np.int64), np.empty(0), 0.0
+    for ids, squares in in_order(measure, rows.active_blocks()):
+        total += float(squares.sum(dtype=np.float64))
+        limit = NUMBERS.heavy * total / count
+        heavy = squares > limit
+        if heavy.any() or len(kept):
+            kept_ids = np.concatenate([kept_ids[kept > limit], ids[heavy]])
+            kept = np.concatenate([kept[kept > limit], squares[heavy]])
+    return np.sort(kept_ids[kept > NUMBERS.heavy * total / count])
+
+
+def stands_for(sample: np.ndarray, heavy: np.ndarray, n: int) -> np.ndarray:
+    """For how many of n rows each row of a sample stands that holds all heavy ones, which stand for themselves."""
+    is_heavy = np.isin(sample, heavy, assume_unique=True)
+    return np.where(is_heavy, 1.0, (n - len(heavy)) / max(1, len(sample) - len(heavy)))
