@@ -17,6 +17,7 @@ from ksums.method.engines.blocks import BlockEngine, near_each_other
 from ksums.method.engines.reference import ReferenceBlocks
 from ksums.method.fitting import samples
 from ksums.method.fitting.listener import Silence
+from ksums.method.starts.outliers import heavy_rows
 from ksums.method.state.limits import no_limits
 from ksums.method.state.state import build_state, renew_sq_composites
 from ksums.planning.blocks import block_length, cluster_groups
@@ -274,7 +275,7 @@ def test_heavy_rows_are_those_with_much_of_the_sum_of_squares(rng):
     X = rng.normal(size=(30_000, 3))
     X[[5, 700, 29_999]] = 100.0
     rows = prepare(X, "l2")
-    np.testing.assert_array_equal(samples._heavy_rows(rows, 1000), [5, 700, 29_999])
+    np.testing.assert_array_equal(heavy_rows(rows, 1000), [5, 700, 29_999])
 
 
 def test_further_samples_are_searched_while_the_best_two_disagree(rng, monkeypatch):

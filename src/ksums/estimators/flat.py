@@ -151,8 +151,8 @@ class KSums(Clusterer):
         Where the fit runs. None: where X is: tensors of torch and arrays of CuPy and JAX on a CUDA device are clustered
         there, and labels and centres come back as the same kind of array. ``"cuda"`` copies other arrays there and
         gives NumPy arrays back; rows that do not fit there are read from the memory of the host in each pass. A card
-        offers the objective ``"distortion"``, both metrics, annealing, weights and
-        ``init`` as centres; what it does not offer is refused. Requires ``pip install 'ksums[gpu]'``.
+        offers both objectives and metrics, annealing, merge–split (E_m), weights, and ``init`` as centres or
+        ``"random-points"``; what it does not offer is refused. Requires ``pip install 'ksums[gpu]'``.
 
     missing : {"error", "ignore"}, default="error"
         What to do with NaN in X. ``"ignore"``, for ``metric="l2"``: a missing cell has no opinion. Centres are the

@@ -96,6 +96,10 @@ class SamplePlan:
     """Rows on which the results of the samples are compared and improved; 0: all rows."""
     plan: Plan
     """What is done with each sample."""
+    looks: int = 0
+    """Further samples, one after another while they bring something, with more of the rows far from their centres."""
+    look: Plan | None = None
+    """What is done with each of these, from the labels so far; None: there are none."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ksums.planning.effort import is_timed
-from ksums.planning.plan import Plan, SamplePlan, Stop
+from ksums.planning.plan import Plan, Round, SamplePlan, StartPlan, Stop
 from ksums.planning.shape import Shape
 
 LEAST_ROWS = 50_000
@@ -31,8 +31,11 @@ _LEAST_LARGER, _MOST_LARGER, _MOST_LONGER = 2.0, 4.0, 6.0
 """For more clusters, the time that k-means would take buys samples of twice to four times as many rows, and searches up
 to six times as long. One batch of these ends lower than two batches of smaller ones: 0.6 % with k = 100 on a million
 rows in 300 groups (``benchmarks/common_case.py``, ``command_line.py``)."""
-_PLANE, _LARGER_IN_THE_PLANE = 3, 3.0
-"""In up to three dimensions passes take no time, and what counts is the sample: it has three times as many rows
+_SHORTEST = 0.4
+"""Where not even one batch fits into the time that k-means would take with so few clusters, there is one, and searches
+are shorter, down to this share."""
+_PLANE, _LARGER_IN_THE_PLANE = 3, 2.0
+"""In up to three dimensions passes take no time, and what counts is the sample: it has twice as many rows
 (birch1, ``benchmarks/quality.py``)."""
 _MIDDLE, _MIDDLE_PER_SAMPLE = 50_000, 10
 """The stage in the middle has ten times the rows of a sample, and at least 50,000, so that the best sample is told from
@@ -48,6 +51,8 @@ _EXACT_PASSES = 64
 _MANY_CLUSTERS = 64
 """For k ≥ 64 the tolerance holds from the first pass on, because the last passes take long
 (``benchmarks/common_case.py``)."""
+_TOL_OF_LOOKS = 1e-2
+"""Passes after the search of a look end when one gains less than this: they would gain little on all rows."""
 _SHARE_OF_SAMPLES = 0.5
 """With a time limit, the samples may take half of the time."""
 
@@ -56,17 +61,23 @@ class _Level(NamedTuple):
     at_a_time: int  # samples that are searched before they are compared
     batches: int  # how often samples are drawn, at most
     batches_of_few: int  # the same for few clusters
+    looks: int  # further samples with more of the rows far out
     larger: float  # times as many rows in a sample
     effort: str  # of the search of a sample
 
 
 _LEVELS = {
-    "low": _Level(2, 1, 1, 0.5, "default"),
-    "default": _Level(2, 2, 3, 1.0, "default"),
-    "high": _Level(4, 3, 4, 2.0, "high"),
+    "low": _Level(2, 1, 1, 1, 0.5, "default"),
+    "default": _Level(2, 2, 3, 3, 1.0, "default"),
+    "high": _Level(4, 3, 4, 6, 2.0, "high"),
 }
 """Low effort on samples is not reliable, so the levels differ in their number and size
 (``benchmarks/common_case.py``)."""
+
+
+def _level(effort: str | float) -> _Level:
+    """The level of an effort; with a number of seconds the highest."""
+    return _LEVELS[effort] if isinstance(effort, str) else _LEVELS["high"]
 
 
 def uses_samples(shape: Shape) -> bool:
@@ -86,7 +97,7 @@ class Sizes(NamedTuple):
 
 def sample_sizes(shape: Shape, effort: str | float) -> Sizes:
     """How much is searched for data of this shape."""
-    level, n, k = _LEVELS[effort] if isinstance(effort, str) else _LEVELS["high"], shape.n, shape.k
+    level, n, k = _level(effort), shape.n, shape.k
     rows, count, longer = max(_ROWS, _ROWS_PER_CLUSTER * k), level.at_a_time, 1.0
     batches = level.batches_of_few if k <= _FEW_CLUSTERS else level.batches
     if n < _MANY_ROWS:
@@ -96,6 +107,8 @@ def sample_sizes(shape: Shape, effort: str | float) -> Sizes:
     else:
         affordable = _affordable_rows(n, k)
         spare = affordable / (count * rows)
+        if effort in ("low", "default") and k <= _FEW_CLUSTERS and spare < 1.0:
+            batches, longer = 1, max(_SHORTEST, spare)
         if effort == "default" and k > _FEW_CLUSTERS and spare >= _LEAST_LARGER:
             larger, batches = min(_MOST_LARGER, spare), 1
             longer = max(1.0, min(_MOST_LONGER, spare / larger))
@@ -128,6 +141,11 @@ class SampleNumbers(NamedTuple):
     heavy: float = 4.0  # a row with this many times its share of the sum of squares of a sample is in all samples
     first_passes: int = 5  # passes of each candidate in the middle, before they are compared
     middle_tol: float = 1e-5  # the passes in the middle end here: the last digits come from all rows anyway
+    far: float = 10.0  # a row with this many times the mean squared distance to its centre is far out
+    share_of_far: float = 2e-3  # of the sum of squares, from which on there are looks
+    passes_of_look: int = 3  # over all rows, before they are looked at, and after
+    tol_of_look: float = 1e-4  # of these passes
+    least_gain_of_look: float = 3e-4  # of a search on it, so that all rows are asked
     agree: float = 5e-4  # if the best two candidates differ by more than this share, further samples are drawn
 
 
@@ -140,7 +158,12 @@ def sample_plan(shape: Shape, effort: str | float, plan_of: Callable[[Shape, str
     small = Shape(sizes.rows, shape.d, shape.k, shape.dtype, weighted=shape.weighted, memory=shape.memory, threads=1)
     plan = plan_of(small, effort_of_samples(effort, sizes.at_a_time))
     rounds = tuple(replace(work, comparisons=sizes.longer * work.comparisons) for work in plan.rounds)
-    return SamplePlan(sizes.rows, sizes.at_a_time, sizes.batches, sizes.middle, replace(plan, rounds=rounds))
+    plan = replace(plan, rounds=rounds)
+    found = SamplePlan(sizes.rows, sizes.at_a_time, sizes.batches, sizes.middle, plan)
+    if plan.search is None:
+        return found
+    look = replace(plan, start=StartPlan("labels"), annealing=None, rounds=(Round(0, rounds[-1].comparisons),))
+    return replace(found, looks=_level(effort).looks, look=replace(look, stop=replace(plan.stop, tol=_TOL_OF_LOOKS)))
 
 
 def stop_of_passes(k: int, max_iter: int, tol: float | None) -> Stop:

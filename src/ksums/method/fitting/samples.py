@@ -2,7 +2,9 @@
 
 Rows that alone carry much of the sum of squares (outliers) are in every sample: a sample without them would have no
 cluster for them, and passes over all rows could not make one. Each of them counts once; every other row of a sample
-stands for n / rows of the data.
+stands for n / rows of the data. Smaller groups and the rest of long tails are found by further looks (``looks.py``):
+the search goes on there, from the labels of all rows, and what it finds is kept if it is an improvement on all rows,
+too.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from ksums.method.data.rows import Rows, gathered
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.job import Job
 from ksums.method.fitting.listener import Listener, Silence
+from ksums.method.fitting.looks import Look, draw_looks, gain_of_search, share_of_far
 from ksums.method.starts.first_labels import fill_empty
 from ksums.method.starts.outliers import heavy_rows, stands_for
 from ksums.method.state.limits import no_limits
@@ -73,7 +76,7 @@ class SampleSearch:
         """The best of the samples, continued on more rows and brought to all rows."""
         values: list[float] = []
         best: BlockEngine | None = None
-        rows = self.rows
+        rows, far = self.rows, False
         for batch in range(self.samples.batches):
             found = self._search_batch()
             if self.samples.middle and batch == 0:
@@ -87,10 +90,17 @@ class SampleSearch:
                     best = engine
             if self.listener.stopped or self.budget.is_over() or _agree(values):
                 break
+            assert best is not None
+            if far := self.samples.look is not None and share_of_far(best.rows, best.state)[1]:
+                break  # looks bring more than further samples
         assert best is not None
         if self.samples.middle:
             self._settle(best, self.plan.stop.max_iter, NUMBERS.middle_tol)
-            best = self._engine(self.rows, best.state.composites / best.state.sizes[:, None])
+            best = self._engine(self.rows, _centres_of(best))
+        best, is_better = self._after_looks(best)
+        more = self.samples.batches > 1 and not self.samples.middle and not self.listener.stopped
+        if far and more and not is_better:
+            best = self._best_of(best, self._search_batch())
         return Start(best, self.comparisons, self.listener.stopped)
 
     # ------------------------------------------------------------------------------------ samples
@@ -159,6 +169,63 @@ class SampleSearch:
         weights = stands_for(ids, self.heavy, self.rows.n_active)
         return replace(part, weights=weights * part.weights_of(np.arange(part.n)))
 
+    # ------------------------------------------------------------------------------------ looks
+    def _after_looks(self, engine: BlockEngine) -> tuple[BlockEngine, bool]:
+        """An engine for all rows, improved by looks while they bring something, and whether they did."""
+        if self.samples.look is None:
+            return engine, False
+        first = engine
+        self._settle(engine, NUMBERS.passes_of_look, NUMBERS.tol_of_look)
+        for _ in range(self.samples.looks):
+            if self.listener.stopped or self.budget.is_over():
+                break
+            sizes = [self.samples.rows, self.samples.middle] if self.samples.middle else [self.samples.rows]
+            total, far = share_of_far(self.rows, engine.state)
+            if not far:
+                break
+            looks = draw_looks(self.rows, engine.state, total, sizes, self.rng)
+            centres = self._search_look(looks[0], self.samples.look)
+            better = None if centres is None else self._if_better(centres, engine, looks[1:])
+            if better is None:
+                break
+            engine = better
+        return engine, engine is not first
+
+    def _search_look(self, look: Look, plan: Plan) -> np.ndarray | None:
+        """The centres of a look after a search; None if the search gained next to nothing."""
+        budget, rng = Budget(self.budget.deadline, plan.seconds), np.random.default_rng(self.rng.integers(2**63))
+        run = self.run_on(Job(look.rows, plan, self.listener, budget, look.labels), rng)
+        self.listener.stopped |= run.interrupted
+        self.comparisons += sum(record.comparisons for record in run.records)
+        if gain_of_search(run.records) <= NUMBERS.least_gain_of_look:
+            return None
+        state = build_state(look.rows, run.labels, self.plan.k)
+        return state.composites / state.sizes[:, None]
+
+    def _if_better(self, centres: np.ndarray, engine: BlockEngine, judges: list[Look]) -> BlockEngine | None:
+        """An engine for all rows from these centres, if they lead lower: on all rows, or on those of a judge."""
+        rows = judges[0].rows if judges else self.rows
+        value = objective_value("distortion", engine.state)
+        if judges:
+            value = objective_value("distortion", self._settled(rows, _centres_of(engine)).state)
+        other = self._settled(rows, centres)
+        if not objective_value("distortion", other.state) < value:
+            return None
+        return self._settled(self.rows, _centres_of(other)) if judges else other
+
+    def _best_of(self, engine: BlockEngine, found: list[_Sample]) -> BlockEngine:
+        """This engine, or one for all rows from the centres of a sample that lead lower."""
+        for sample in found:
+            other = self._settled(self.rows, sample.centres)
+            if objective_value("distortion", other.state) < objective_value("distortion", engine.state):
+                engine = other
+        return engine
+
+    def _settled(self, rows: Rows, centres: np.ndarray) -> BlockEngine:
+        engine = self._engine(rows, centres)
+        self._settle(engine, NUMBERS.passes_of_look, NUMBERS.tol_of_look)
+        return engine
+
     # ------------------------------------------------------------------------------------ more rows
     def _middle(self, samples: list[np.ndarray]) -> Rows:
         """Rows for the stage in the middle. Those of the samples are among them, so that no cluster is empty."""
@@ -190,6 +257,10 @@ class SampleSearch:
             if moves == 0 or last - now <= tol * last or self.budget.is_over():
                 return
             last = now
+
+
+def _centres_of(engine: BlockEngine) -> np.ndarray:
+    return engine.state.composites / engine.state.sizes[:, None]
 
 
 def _agree(values: list[float]) -> bool:

@@ -62,7 +62,7 @@ class MergeSplit:
         # Splitting and dissolving take at most two moves of a row; a relaxation that wants more ends the trial.
         self.log = Log(np.empty(3 * n, np.int32), np.empty(3 * n, np.int32), np.zeros(1, np.int64))
         self.work = Work(
-            np.empty((2, d), rows.dtype),
+            np.empty((4, d), rows.dtype),
             np.empty(d),
             np.empty(slots, np.int64),
             np.empty(slots, np.int64),

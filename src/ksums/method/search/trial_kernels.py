@@ -16,6 +16,8 @@ from ksums.method.search.relax_kernels import best_join, find_near_counted, much
 
 _SPLIT_STEPS = 3
 """Iterations of two-means when a cluster is split."""
+_CLEARLY_MORE = 2.0
+"""Times the gain of the usual seeds."""
 _IDLE_TRIALS = 4
 """The search is idle only after this many trials for each cluster without a new best."""
 _CHOICE = 20
@@ -32,63 +34,79 @@ class Prospects(NamedTuple):
 
 # ---------------------------------------------------------------------------------- the two halves of a trial
 @helper
+def _two_means_step(
+    r,  # IN     cluster
+    at,  # IN     0 or 2
+    local,  # IN
+    work,  # INOUT  halves[at : at + 2]: the means of both
+):
+    """One step of two-means inside a cluster; returns what the two halves gain, 0 if one of them is empty."""
+    halves, half_sum, d = work.halves, work.half_sum, local.rows.shape[1]
+    for t in range(d):
+        half_sum[t] = 0.0
+    size, i = 0.0, local.first[r]
+    while i >= 0:
+        to_one = sq_distance(local.rows, i, halves, at)
+        to_other = sq_distance(local.rows, i, halves, at + 1)
+        weight = local.weights[i] if to_one < to_other else 0.0  # a branch would be guessed wrong for every other row
+        size += weight
+        for t in range(d):
+            half_sum[t] += weight * local.rows[i, t]
+        i = local.following[i]
+    n = local.sizes[r]
+    rest = n - size
+    if size <= 0.0 or rest <= 0.0:
+        return 0.0
+    gain = 0.0
+    for t in range(d):
+        one, other = half_sum[t] / size, (local.composites[r, t] - half_sum[t]) / rest
+        halves[at, t], halves[at + 1, t] = one, other
+        gain += (one - other) * (one - other)
+    return gain * size * rest / n
+
+
+@helper
 def _halve(
     r,  # IN     cluster
     local,  # IN
     seed,  # INOUT
     work,  # INOUT  halves: the means of both
 ):
-    """Two-means inside a cluster, from a row drawn by squared distance and its mirror image; returns the gain.
+    """Two-means inside a cluster; returns the gain.
 
-    Or the row farthest out against all others, if that gains more: between it and its mirror image, they would part in
-    the middle.
+    The seeds are a row drawn by squared distance and its mirror image; or, if the first step gains clearly more, the
+    row farthest out and the centre. Between a few rows far out and their mirror image, the others would part in the
+    middle.
     """
-    halves, half_sum, d = work.halves, work.half_sum, local.rows.shape[1]
+    halves, d = work.halves, local.rows.shape[1]
     if local.counts[r] < 2:
         return 0.0
     total, pick, i = 0.0, local.first[r], local.first[r]
     most, farthest = 0.0, i
     while i >= 0:
-        share = local.weights[i] * np.float64(sq_distance(local.rows, i, local.centroids, r))
+        sq = np.float64(sq_distance(local.rows, i, local.centroids, r))
+        share = local.weights[i] * sq
         total += share
         if random_share(seed) * total < share:
             pick = i
-        if share > most:
-            most, farthest = share, i
+        if sq > most:
+            most, farthest = sq, i
         i = local.following[i]
     for t in range(d):
         halves[0, t] = local.rows[pick, t]
         halves[1, t] = local.centroids[r, t] + local.centroids[r, t] - local.rows[pick, t]
+        halves[2, t] = local.rows[farthest, t]
+        halves[3, t] = local.centroids[r, t]
     work.compared[0] += local.counts[r] * (1 + 2 * _SPLIT_STEPS)
-    n, gain = local.sizes[r], 0.0
-    for _ in range(_SPLIT_STEPS):
+    gain, alone = _two_means_step(r, np.int64(0), local, work), _two_means_step(r, np.int64(2), local, work)
+    if alone > _CLEARLY_MORE * gain:
+        gain = alone
         for t in range(d):
-            half_sum[t] = 0.0
-        gain, size, i = 0.0, 0.0, local.first[r]
-        while i >= 0:
-            to_one = sq_distance(local.rows, i, halves, np.int64(0))
-            to_other = sq_distance(local.rows, i, halves, np.int64(1))
-            weight = (
-                local.weights[i] if to_one < to_other else 0.0
-            )  # a branch would be guessed wrong for every other row
-            size += weight
-            for t in range(d):
-                half_sum[t] += weight * local.rows[i, t]
-            i = local.following[i]
-        rest = n - size
-        if size <= 0.0 or rest <= 0.0:
+            halves[0, t], halves[1, t] = halves[2, t], halves[3, t]
+    for _ in range(1, _SPLIT_STEPS):
+        if gain <= 0.0:
             break
-        for t in range(d):
-            one, other = half_sum[t] / size, (local.composites[r, t] - half_sum[t]) / rest
-            halves[0, t], halves[1, t] = one, other
-            gain += (one - other) * (one - other)
-        gain *= size * rest / n
-    rest = n - local.weights[farthest]
-    if rest > 0.0 and most * n > gain * rest:
-        for t in range(d):
-            x = local.rows[farthest, t]
-            halves[0, t], halves[1, t] = x, (local.composites[r, t] - local.weights[farthest] * x) / rest
-        gain = most * n / rest
+        gain = _two_means_step(r, np.int64(0), local, work)
     return gain
 
 

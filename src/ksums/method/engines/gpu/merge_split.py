@@ -26,6 +26,8 @@ from ksums.planning.tiles import tiles_for
 
 _NUMBERS = 1 << 21
 """Numbers of pairs of centres that are compared at a time."""
+_CLEARLY_MORE = 2.0
+"""Times the gain of the usual seeds of a split."""
 
 
 def merge_split(passes: Passes, plan: MergeSplitPlan, seed: int, lists: int = 0) -> Iterator[tuple[int, int]]:
@@ -77,56 +79,51 @@ def _exchange(passes: Passes, plan: MergeSplitPlan, seed: int, most: int) -> int
 def _halves(passes: Passes, steps: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     """(n,) Every cluster r in two halves 2r and 2r + 1, and (k,) what that gains.
 
-    The seeds are a row, drawn by its squared distance to the centre, and its mirror image; k-means steps follow. Or the
-    row farthest out against all others, if that gains more: between it and its mirror image, they would part in the
-    middle.
+    The seeds are a row, drawn by its squared distance to the centre, and its mirror image; or, if the first k-means
+    step gains clearly more, the row farthest out and the centre. Between a few rows far out and their mirror image, the
+    others would part in the middle.
     """
     card, layout = passes.card, passes.card.layout
-    table, device = card.table, card.state.labels.device
+    table, device, labels = card.table, card.state.labels.device, card.state.labels.long()
     of_halves = layout._replace(k=2 * layout.k, tiles=tiles_for(layout.padded, 2 * layout.k, layout.split))
     over = Card(of_halves, table, new_state(of_halves, device), new_clusters(of_halves, device), card.candidates)
     centres, groups = passes.centres(), ends_of(card.state.counts)
     own = passes.operations.squares_to_own(table, layout, card.state.labels, centres)
-    if layout.weighted:
-        own *= table.weights
-    by_draw = torch.sort(-torch.log(shares_of(layout.n, seed, device)) / own.clamp(min=1e-300), stable=True).indices
-    order = by_draw[torch.sort(card.state.labels[by_draw], stable=True).indices]
-    drawn = passes.operations.prepared_rows(table, layout, order[groups[:-1].long()])
-    vectors = torch.stack([2.0 * centres.float() - drawn, drawn], 1).view(of_halves.k, layout.d)
+    drawn_by = own * table.weights if layout.weighted else own
+    by_draw = torch.sort(-torch.log(shares_of(layout.n, seed, device)) / drawn_by.clamp(min=1e-300), stable=True)
+    order = by_draw.indices[torch.sort(labels[by_draw.indices], stable=True).indices]
     numbers = torch.arange(of_halves.k + 1, dtype=torch.int32, device=device)
     lists = Lists(numbers[:-1], numbers[::2].long())
-    for _ in range(steps):
-        set_centres(over, vectors)
+
+    def step(vectors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """One k-means step from two vectors (k, 2, d) for each cluster: means of the halves, and what they gain."""
+        set_centres(over, vectors.view(of_halves.k, layout.d))
         passes.propose_from_lists(over, order, groups, lists, 0, layout.k, start=True)
         passes.operations.add_by_cluster(table, of_halves, over.state)
         sums = _sums(over)
-        means = sums.composites / sums.sizes.clamp(min=1e-30)[:, None]
-        vectors = torch.where(sums.sizes[:, None] > 0, means, vectors).float()
-    gains = _lost(layout, sums.at(numbers[:-1:2].long()), sums.at(numbers[1::2].long()))
-    gains = torch.where((over.state.counts.view(-1, 2) > 0).all(1), gains, 0.0)
-    return _or_farthest(passes, own, over.state.labels, gains)
+        means = (sums.composites / sums.sizes.clamp(min=1e-30)[:, None]).view(vectors.shape)
+        there = (over.state.counts > 0).view(-1, 2)
+        gains = _lost(layout, sums.at(numbers[:-1:2].long()), sums.at(numbers[1::2].long()))
+        return torch.where(there[:, :, None], means.float(), vectors), torch.where(there.all(1), gains, 0.0)
 
-
-def _or_farthest(
-    passes: Passes, squares: torch.Tensor, halves: torch.Tensor, gains: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The same, where the row with the largest of these squares is the second half if that gains more."""
-    card, layout = passes.card, passes.card.layout
-    labels = card.state.labels.long()
-    most = squares.new_zeros(layout.k).scatter_reduce_(0, labels, squares, "amax")
-    places = torch.arange(layout.n, device=labels.device)
-    farthest = places.new_full((layout.k,), layout.n).scatter_reduce_(
-        0, labels, torch.where(squares == most[labels], places, layout.n), "amin"
+    drawn, farthest = (
+        passes.operations.prepared_rows(table, layout, places)
+        for places in (order[groups[:-1].long()], _farthest(labels, own, layout.k))
     )
-    rows = passes.operations.prepared_rows(card.table, layout, farthest).double()
-    sizes = card.table.weights[farthest if layout.weighted else farthest * 0].double()
-    one = _Sums(rows * sizes[:, None], sizes, card.table.squares[farthest] * sizes)
-    others = _Sums(*(whole - part for whole, part in zip(_sums(card), one, strict=True)))
-    alone = torch.where(card.state.counts > 1, _lost(layout, one, others), 0.0)
-    better = alone > gains
-    halves = torch.where(better[labels], 2 * labels, halves.long())
-    halves[farthest[better]] = 2 * torch.nonzero(better)[:, 0] + 1
-    return halves, torch.maximum(alone, gains)
+    vectors, gains = step(torch.stack([2.0 * centres.float() - drawn, drawn], 1))
+    others, gains_of_others = step(torch.stack([centres.float(), farthest], 1))
+    vectors = torch.where((gains_of_others > _CLEARLY_MORE * gains)[:, None, None], others, vectors)
+    for _ in range(1, steps):
+        vectors, gains = step(vectors)
+    return over.state.labels, gains
+
+
+def _farthest(labels: torch.Tensor, squares: torch.Tensor, k: int) -> torch.Tensor:
+    """(k,) The place of the row with the largest of these squares in each cluster."""
+    places = torch.arange(len(labels), device=labels.device)
+    most = squares.new_zeros(k).scatter_reduce_(0, labels, squares, "amax")
+    places = torch.where(squares == most[labels], places, len(labels))
+    return places.new_full((k,), len(labels)).scatter_reduce_(0, labels, places, "amin")
 
 
 def _merging(passes: Passes, near: int) -> tuple[torch.Tensor, torch.Tensor]:
