@@ -4,24 +4,28 @@ import os
 import signal
 import threading
 import time
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from helpers import rule_of
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ksums import FitInterrupted, KSums, load
+from ksums import FitInterrupted, KSums, load, metrics
 from ksums.compute.threads import use_threads
 from ksums.method.data.rows import prepare
 from ksums.method.engines.blocks import BlockEngine, near_each_other
 from ksums.method.engines.reference import ReferenceBlocks
 from ksums.method.fitting import samples
 from ksums.method.fitting.listener import Silence
+from ksums.method.fitting.looks import draw_looks, gain_of_search, share_of_far
 from ksums.method.starts.outliers import heavy_rows
 from ksums.method.state.limits import no_limits
 from ksums.method.state.state import build_state, renew_sq_composites
 from ksums.planning.blocks import block_length, cluster_groups
 from ksums.rules.annealing import relaxed
+from ksums.rules.objectives import objective_value
 
 HARTIGAN = rule_of("distortion", "l2", "hartigan")
 """The engine has one rule."""
@@ -276,6 +280,79 @@ def test_heavy_rows_are_those_with_much_of_the_sum_of_squares(rng):
     X[[5, 700, 29_999]] = 100.0
     rows = prepare(X, "l2")
     np.testing.assert_array_equal(heavy_rows(rows, 1000), [5, 700, 29_999])
+
+
+def rare_groups(rng, n=60_000, d=6, groups=10):
+    """One large round cluster, and small groups around it."""
+    X = rng.normal(size=(n, d))
+    labels = np.zeros(n, int)
+    for r in range(groups):
+        X[30 * r : 30 * r + 30] += 60.0 * np.eye(d)[r % d] * (1 if r < d else -1)
+        labels[30 * r : 30 * r + 30] = r + 1
+    return X, labels
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+def test_looks_find_small_groups_that_samples_miss(weighted, rng, monkeypatch):
+    small_problem(monkeypatch)
+    X, labels = rare_groups(rng)
+    weights = rng.uniform(0.5, 2.0, len(X)) if weighted else None
+    model = KSums(11, random_state=0).fit(X, sample_weight=weights)
+    assert model.plan_.samples.looks
+    assert model.distortion_ <= 1.001 * metrics.distortion(X, labels, sample_weight=weights)
+    numbers = samples.NUMBERS._replace(share_of_far=1.0, heavy=np.inf)
+    monkeypatch.setattr("ksums.method.fitting.looks.NUMBERS", numbers)
+    monkeypatch.setattr("ksums.method.starts.outliers.NUMBERS", numbers)
+    assert KSums(11, random_state=0).fit(X, sample_weight=weights).distortion_ > 1.01 * model.distortion_
+
+
+def test_looks_do_not_depend_on_threads(rng, monkeypatch):
+    small_problem(monkeypatch)
+    X = rng.standard_t(2.0, (30_000, 4))
+    fits = [KSums(12, random_state=0, n_threads=number).fit(X) for number in (1, 2)]
+    assert share_of_far(prepare(X, "l2"), build_state(prepare(X, "l2"), fits[0].labels_, 12))[1]
+    np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
+
+
+def test_a_look_stands_for_all_rows(rng):
+    X, labels = rare_groups(rng)
+    rows = prepare(X, "l2")
+    state = build_state(rows, (labels == 1).astype(np.int32), 2)
+    total, far = share_of_far(rows, state)
+    assert far
+    assert total == pytest.approx(len(X) * objective_value("distortion", state))
+    few, more = draw_looks(rows, state, total, [2000, 8000], rng)
+    for look, count in ((few, 2000), (more, 8000)):
+        assert 0.5 * count < look.rows.n < 1.1 * count  # fewer, because no row is drawn twice
+        assert look.rows.weights.sum() == pytest.approx(len(X), rel=0.1)
+        assert look.rows.weights[look.labels == 1].sum() == 30
+        own = build_state(look.rows, look.labels, 2)
+        assert objective_value("distortion", own) == pytest.approx(objective_value("distortion", state), rel=0.1)
+    ordinary = prepare(rng.normal(size=(20_000, 6)), "l2")
+    assert not share_of_far(ordinary, build_state(ordinary, np.zeros(20_000, np.int32), 1))[1]
+
+
+def test_the_gain_of_a_search_is_that_of_merge_split_alone():
+    class Record(NamedTuple):
+        stage: str
+        objective: float
+
+    def gain(*stages):
+        return gain_of_search([Record(*stage) for stage in stages])
+
+    assert gain(("pass", 9.0), ("pass", 8.0), ("merge-split", 7.0), ("merge-split", 6.0), ("pass", 3.0)) == 0.25
+    assert gain(("pass", 9.0), ("pass", 8.0)) == 0.0
+    assert gain(("pass", 0.0), ("merge-split", 0.0)) == 0.0
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("effort", ["low", "default"])
+def test_rows_far_out_get_clusters_of_their_own_without_samples_too(effort, kind, rng):
+    X = rng.normal(size=(20_000, 12))
+    X[:3] += 100.0 * np.eye(12)[:3]
+    model = KSums(30, effort=effort, random_state=0).fit(kind(X))
+    assert model.plan_.samples is None
+    assert (model.sizes_[model.labels_[:3]] == 1).all()
 
 
 def test_further_samples_are_searched_while_the_best_two_disagree(rng, monkeypatch):

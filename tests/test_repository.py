@@ -78,7 +78,7 @@ def test_the_walk_from_fit_to_a_kernel_is_short(module, kernel, given, rng, monk
 
     monkeypatch.setattr(module, kernel, counting)
     KSums(random_state=0, n_threads=1, **given).fit(X)
-    longest = max(walks, key=len)
+    longest = max((walk for walk in walks if "go" in walk), key=len)  # the other passes are those of starts
     assert longest[:4] == ["fit", "_fit", "fit", "go"]
     assert len(longest) <= 8, longest
     drawn = ARCHITECTURE.partition("## The walk of a fit")[2].partition("## The engines")[0]

@@ -84,7 +84,8 @@ def _centres(start: StartPlan, rows: Rows, task: StartTask) -> Centres:
 
 def _with_outliers(rows: Rows, sample: np.ndarray) -> tuple[Rows, np.ndarray]:
     """A sample with all heavy rows, and rows that are weighted by how many they stand for."""
-    heavy = heavy_rows(rows, len(sample)) if len(sample) < rows.n_active else sample[:0]
+    seeks = len(sample) < rows.n_active and not rows.cosine  # rows of unit length are equally heavy
+    heavy = heavy_rows(rows, len(sample)) if seeks else sample[:0]
     if not len(heavy):
         return rows, sample
     sample = np.union1d(sample, heavy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ksums.compute.threads import in_order
-from ksums.method.data.norms import sq_norms
+from ksums.method.data.norms import exact_sq_norms
 from ksums.method.data.rows import Rows
 from ksums.planning.samples import NUMBERS
 
@@ -14,7 +14,7 @@ def heavy_rows(rows: Rows, count: int) -> np.ndarray:
     """Active rows with more than a few times 1/count of the sum of squares around the mean: at most ``count``."""
 
     def measure(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return ids, sq_norms(rows.read(ids)) * (1.0 if rows.weights is None else rows.weights[ids])
+        return ids, exact_sq_norms(rows.read(ids)) * (1.0 if rows.weights is None else rows.weights[ids])
 
     kept_ids, kept, total = np.empty(0, np.int64), np.empty(0), 0.0
     for ids, squares in in_order(measure, rows.active_blocks()):
