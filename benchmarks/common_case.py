@@ -67,6 +67,24 @@ def heavy_tails() -> np.ndarray:
     return (centres[own] + spread[own, None] * rng.standard_t(2.5, (150_000, 50))).astype(np.float32)
 
 
+def long_tails() -> np.ndarray:
+    """Make one cloud with tails so long (Student's t, two degrees) that its variance has no limit."""
+    return np.random.default_rng(11).standard_t(2.0, (300_000, 10)).astype(np.float32)
+
+
+def small_groups(n: int, groups: int, members: int, distance: float) -> Callable[[], np.ndarray]:
+    """Make a large round cloud and a few small groups around it; groups of one are outliers."""
+
+    def make() -> np.ndarray:
+        rng = np.random.default_rng(12)
+        X, directions = rng.standard_normal((n, 10)), rng.standard_normal((groups, 10))
+        directions *= distance / np.linalg.norm(directions, axis=1, keepdims=True)
+        X[: groups * members] += np.repeat(directions, members, axis=0)
+        return X.astype(np.float32)
+
+    return make
+
+
 def like_susy() -> np.ndarray:
     """Make skewed, correlated columns without groups, as in particle physics."""
     rng = np.random.default_rng(8)
@@ -99,6 +117,7 @@ CASES = [
     Case("2K x 4", blobs(2_000, 4, 5, 2.0), (5,), small=True),
     Case("10K x 8", blobs(10_000, 8, 12, 1.5), (8,), small=True),
     Case("40K x 16", blobs(40_000, 16, 30, 1.2), (16,), small=True),
+    Case("outliers 20K x 10", small_groups(20_000, 3, 1, 100.0), (30,), small=True),
     Case("D15112", lambda: load("tsplib/tsplib.npz:d15112").astype(np.float64), (20,), small=True),
     Case("pla33810", lambda: load("tsplib/tsplib.npz:pla33810").astype(np.float64), (20,), small=True),
     Case("blobs 1M x 10", blobs(1_000_000, 10, 30, 1.5), (3, 8, 30)),
@@ -106,6 +125,8 @@ CASES = [
     Case("blobs 5M x 2", blobs(5_000_000, 2, 12, 3.0), (5,)),
     Case("blobs 2M x 16", blobs(2_000_000, 16, 60, 1.2), (2, 16)),
     Case("heavy tails 150K x 50", heavy_tails, (40,)),
+    Case("long tails 300K x 10", long_tails, (12, 80)),
+    Case("small groups 300K x 10", small_groups(300_000, 10, 50, 40.0), (12, 30)),
     Case("SUSY-like 1M x 18", like_susy, (10, 32, 100)),
     Case("covertype-like 500K x 54", like_covertype, (7,)),
     Case("KDD-like 400K x 20", like_kdd, (5, 32)),

@@ -26,6 +26,8 @@ from common import HERE, load, print_table, save, short
 import ksums.planning.gpu as planning
 from ksums import KSums, PassRecord
 from ksums.method.engines.gpu import passes
+from ksums.planning.room import chunk_for, least_room
+from ksums.planning.shape import Shape
 from ksums.torch import batched
 
 SEEDS = (0, 1, 2)
@@ -173,19 +175,19 @@ def race(case: Case, X: torch.Tensor, k: int) -> list[dict[str, Any]]:
     return rows
 
 
-def beside_the_cpu(case: Case, X: torch.Tensor, k: int) -> dict[str, Any]:
+def beside_the_cpu(case: Case, X: torch.Tensor, k: int, objective: str) -> dict[str, Any]:
     """Compare fits at default effort on the card and on the CPU of the same machine."""
     rows, seconds, values = X.cpu().numpy(), {}, {}
     for where, data in (("card", X), ("CPU", rows)):
-        KSums(k, random_state=0, max_iter=3).fit(data[: 8 * k])
+        KSums(k, objective=objective, random_state=0, max_iter=3).fit(data[: 8 * k])
         models, took = [], []
         for seed in SEEDS[:2]:
             began = time.perf_counter()
-            models.append(KSums(k, random_state=seed).fit(data))
+            models.append(KSums(k, objective=objective, random_state=seed).fit(data))
             took.append(time.perf_counter() - began)
-        seconds[where], values[where] = min(took), float(np.mean([model.distortion_ for model in models]))
+        seconds[where], values[where] = min(took), float(np.mean([model.objective_ for model in models]))
     return {
-        "data": case.name, "k": k, "card, s": seconds["card"], "CPU, s": seconds["CPU"],
+        "data": case.name, "k": k, "objective": objective, "card, s": seconds["card"], "CPU, s": seconds["CPU"],
         "card above CPU, %": 100 * (values["card"] / values["CPU"] - 1),
     }  # fmt: skip
 
@@ -201,14 +203,16 @@ def memory(X: torch.Tensor, k: int) -> dict[str, float]:
     return {"share of X": added / of_rows, "rest, bytes": rest}
 
 
-def repeats(X: torch.Tensor, k: int, metric: str) -> int:
+def repeats(X: torch.Tensor, k: int, metric: str, objective: str) -> int:
     """Fit again and again, in three ways; return how many different labels there were."""
     rows, found, limit = X.cpu().numpy(), set(), planning._GRAPH
-    little = planning.least_room(planning.Shape(*X.shape, k)) * 1.1
-    assert planning.chunk_for(planning.Shape(*X.shape, k), little) > 0
+    little = least_room(Shape(*X.shape, k)) * 1.1
+    assert chunk_for(Shape(*X.shape, k), little) > 0
     for number in range(REPEATS):
         planning._GRAPH = limit if number % 3 else 0.0
-        parameters: dict[str, Any] = {"metric": metric, "init": "random-points", "random_state": 0}
+        parameters: dict[str, Any] = {
+            "metric": metric, "objective": objective, "init": "random-points", "random_state": 0,
+        }  # fmt: skip
         if number % 3 == 2:
             labels = KSums(k, device="cuda", max_memory=int(little), **parameters).fit(rows).labels_
         else:
@@ -220,7 +224,7 @@ def repeats(X: torch.Tensor, k: int, metric: str) -> int:
 
 def streamed(X: torch.Tensor, k: int) -> dict[str, Any]:
     """Rows in memory of the host: with room for their copy in low precision, and with little room."""
-    rows, shape = X.cpu().numpy(), planning.Shape(*X.shape, k)
+    rows, shape = X.cpu().numpy(), Shape(*X.shape, k)
     row: dict[str, Any] = {"n": shape.n, "d": shape.d, "k": k, "GB": rows.nbytes / 1e9}
     ways = {
         "on the card": (X, {}),
@@ -230,7 +234,7 @@ def streamed(X: torch.Tensor, k: int) -> dict[str, Any]:
     labels: dict[str, np.ndarray] = {}
     for way, (data, parameters) in ways.items():
         size = 0 if way == "on the card" else parameters["max_memory"]
-        assert way == "on the card" or (planning.chunk_for(shape, size) > 0) == (way == "in chunks")
+        assert way == "on the card" or (chunk_for(shape, size) > 0) == (way == "in chunks")
         run = ours(data, k, 0, effort="low", init="random-points", **parameters)
         run = ours(data, k, 0, effort="low", init="random-points", **parameters)
         ends = [at for at, _ in run["trace"]]
@@ -303,10 +307,12 @@ def main() -> None:
                 keep("race", row)
             keep("memory", {"data": case.name, "k": k, **memory(X, k)})
             if case.on_cpu:
-                keep("cpu", beside_the_cpu(case, X, k))
+                for objective in ("distortion", "pairwise"):
+                    keep("cpu", beside_the_cpu(case, X, k, objective))
         if case.on_cpu:
-            for metric in ("l2", "cosine"):
-                results["repeats"][f"{case.name}, k = {case.ks[-1]}, {metric}"] = repeats(X, case.ks[-1], metric)
+            for metric, objective in (("l2", "distortion"), ("cosine", "distortion"), ("l2", "pairwise")):
+                name = f"{case.name}, k = {case.ks[-1]}, {metric}, {objective}"
+                results["repeats"][name] = repeats(X, case.ks[-1], metric, objective)
         if case.name.startswith("4M"):
             for k in case.ks[1:]:
                 keep("streamed", streamed(X, k))

@@ -57,11 +57,12 @@ def race() -> list[str]:
 def beside_the_cpu() -> list[str]:
     """Card and CPU."""
     found, machine = _found(), results("gpu")["machine"]
-    rows = [["data", "k", "card, s", "CPU, s", "E_m of the card"]]
+    rows = [["data", "k", "objective", "card, s", "CPU, s", "card above CPU"]]
     rows += [
         [
             row["data"],
             f"{row['k']:,}",
+            {"distortion": "E_m", "pairwise": "E_s"}[row.get("objective", "distortion")],
             f"{row['card, s']:.2g}",
             f"{row['CPU, s']:.2g}",
             f"{row['card above CPU, %']:+.2f} %",

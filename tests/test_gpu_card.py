@@ -11,6 +11,9 @@ from test_gpu import hostile
 
 import ksums.planning.gpu as planning
 from ksums import KSums, load
+from ksums.planning.room import chunk_for, least_room
+from ksums.planning.shape import Shape
+from ksums.torch import batched
 
 
 def data(n, d, seed=0, dtype=torch.float32):
@@ -76,6 +79,51 @@ def test_what_comes_back_is_the_kind_that_went_in(tmp_path):
     np.testing.assert_allclose(model.transform(rows), model.transform(X).cpu().numpy(), atol=1e-2)
     model.save(tmp_path / "model.safetensors")
     assert (load(tmp_path / "model.safetensors").predict(rows) == model.predict(rows)).all()
+
+
+@pytest.mark.parametrize("objective", ["distortion", "pairwise"])
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_rows_of_the_host_get_the_labels_of_rows_on_the_card(metric, objective):
+    X, shape = data(40_000, 24), Shape(40_000, 24, 300)
+    little = int(1.1 * least_room(shape))
+    assert chunk_for(shape, little) > 0
+    parameters = {"metric": metric, "objective": objective, "random_state": 0}
+    resident = KSums(300, **parameters).fit(X).labels_.cpu().numpy()
+    streamed = KSums(300, device="cuda", max_memory=little, **parameters).fit(X.cpu().numpy())
+    assert (streamed.labels_ == resident).all()
+    with pytest.raises(MemoryError, match="with n_clusters=300 takes at least"):
+        KSums(300, device="cuda", max_memory=little // 2, **parameters).fit(X.cpu().numpy())
+
+
+def test_lists_in_graphs_give_the_labels_of_lists_without(monkeypatch):
+    monkeypatch.setattr(planning, "MANY_CLUSTERS", 500)
+    X, found = data(9_000, 24), set()
+    for limit in (1e12, 0.0, 1e12):
+        monkeypatch.setattr(planning, "_GRAPH", limit)
+        model = KSums(600, random_state=0).fit(X)
+        assert model.plan_.lists
+        found.add(model.labels_.cpu().numpy().tobytes())
+    assert len(found) == 1
+
+
+def test_problems_of_a_batch_get_the_labels_that_they_get_alone():
+    X = torch.stack([data(700, 16, seed) for seed in range(5)]).bfloat16()
+    together = batched(X, 9, random_state=0)
+    again = batched(X, 9, random_state=0)
+    assert torch.equal(together.labels, again.labels)
+    assert int(together.sizes.min()) > 0
+    for at in range(5):
+        assert torch.equal(batched(X[at : at + 1], 9, random_state=0).labels[0], together.labels[at])
+
+
+def test_a_second_run_takes_no_more_memory_than_the_first():
+    X, peaks = torch.randn(300_000, 128, device="cuda"), []
+    for runs in (1, 3):
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        KSums(50, effort="low", init="random-points", n_init=runs, random_state=0).fit(X)
+        peaks.append(torch.cuda.max_memory_allocated())
+    assert peaks[1] <= peaks[0] + 40 * len(X)
 
 
 def test_memory_beside_the_rows():

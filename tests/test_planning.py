@@ -220,7 +220,7 @@ def test_a_plan_with_samples_in_words():
         "  samples    2 of 5,000 rows (up to 6 if they disagree): k-means++ seeds, 30 annealing passes, merge–split "
         "search",
         "  middle     the best result continues on 50,000 rows",
-        "  looks      up to 3, where much of the sum of squares is from rows far out",
+        "  looks      up to 3 further samples, if there are rows far from their centres",
         "  passes     exact over all rows, block by block, until nothing moves (after 64 passes: until one gains less "
         "than 0.0001 %); at most 300 in all",
     ]

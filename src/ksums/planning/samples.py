@@ -53,8 +53,8 @@ _MANY_CLUSTERS = 64
 (``benchmarks/common_case.py``)."""
 _TOL_OF_LOOKS = 1e-2
 """Passes after the search of a look end when one gains less than this: they would gain little on all rows."""
-_SHARE_OF_SAMPLES = 0.5
-"""With a time limit, the samples may take half of the time."""
+_SHARE_OF_SAMPLES, _LOOKS_OF_TIMED = 0.5, 2
+"""With a time limit, the samples may take half of the time; a look takes as much as a sample."""
 
 
 class _Level(NamedTuple):
@@ -67,7 +67,7 @@ class _Level(NamedTuple):
 
 
 _LEVELS = {
-    "low": _Level(2, 1, 1, 1, 0.5, "default"),
+    "low": _Level(2, 1, 1, 2, 0.5, "default"),
     "default": _Level(2, 2, 3, 3, 1.0, "default"),
     "high": _Level(4, 3, 4, 6, 2.0, "high"),
 }
@@ -163,7 +163,8 @@ def sample_plan(shape: Shape, effort: str | float, plan_of: Callable[[Shape, str
     if plan.search is None:
         return found
     look = replace(plan, start=StartPlan("labels"), annealing=None, rounds=(Round(0, rounds[-1].comparisons),))
-    return replace(found, looks=_level(effort).looks, look=replace(look, stop=replace(plan.stop, tol=_TOL_OF_LOOKS)))
+    looks = _LOOKS_OF_TIMED if is_timed(effort) else _level(effort).looks
+    return replace(found, looks=looks, look=replace(look, stop=replace(plan.stop, tol=_TOL_OF_LOOKS)))
 
 
 def stop_of_passes(k: int, max_iter: int, tol: float | None) -> Stop:

@@ -271,7 +271,7 @@ def _sample_lines(samples: SamplePlan) -> list[str]:
     if samples.middle:
         found.append(_line("middle", f"the best result continues on {samples.middle:,} rows"))
     if samples.looks:
-        found.append(_line("looks", f"up to {samples.looks}, where much of the sum of squares is from rows far out"))
+        found.append(_line("looks", f"up to {samples.looks} further samples, if there are rows far from their centres"))
     return found
 
 
