@@ -292,9 +292,11 @@ def rare_groups(rng, n=60_000, d=6, groups=10):
     return X, labels
 
 
+@pytest.mark.parametrize("middle", [2500, 60_000], ids=["with a judge", "without"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
-def test_looks_find_small_groups_that_samples_miss(weighted, rng, monkeypatch):
+def test_looks_find_small_groups_that_samples_miss(weighted, middle, rng, monkeypatch):
     small_problem(monkeypatch)
+    monkeypatch.setattr("ksums.planning.samples._MIDDLE", middle)
     X, labels = rare_groups(rng)
     weights = rng.uniform(0.5, 2.0, len(X)) if weighted else None
     model = KSums(11, random_state=0).fit(X, sample_weight=weights)

@@ -203,21 +203,20 @@ class SampleSearch:
         return state.composites / state.sizes[:, None]
 
     def _if_better(self, centres: np.ndarray, engine: BlockEngine, judges: list[Look]) -> BlockEngine | None:
-        """An engine for all rows from these centres, if they lead lower: on all rows, or on those of a judge."""
+        """An engine for all rows from these centres, if they lead lower; if rows are many, a judge is asked first."""
         rows = judges[0].rows if judges else self.rows
-        value = objective_value("distortion", engine.state)
-        if judges:
-            value = objective_value("distortion", self._settled(rows, _centres_of(engine)).state)
+        before = self._settled(rows, _centres_of(engine)) if judges else engine
         other = self._settled(rows, centres)
-        if not objective_value("distortion", other.state) < value:
-            return None
-        return self._settled(self.rows, _centres_of(other)) if judges else other
+        if judges and _is_lower(other, before):
+            other = self._settled(self.rows, _centres_of(other))
+            before = engine
+        return other if _is_lower(other, before) else None
 
     def _best_of(self, engine: BlockEngine, found: list[_Sample]) -> BlockEngine:
         """This engine, or one for all rows from the centres of a sample that lead lower."""
         for sample in found:
             other = self._settled(self.rows, sample.centres)
-            if objective_value("distortion", other.state) < objective_value("distortion", engine.state):
+            if _is_lower(other, engine):
                 engine = other
         return engine
 
@@ -261,6 +260,10 @@ class SampleSearch:
 
 def _centres_of(engine: BlockEngine) -> np.ndarray:
     return engine.state.composites / engine.state.sizes[:, None]
+
+
+def _is_lower(one: BlockEngine, other: BlockEngine) -> bool:
+    return objective_value("distortion", one.state) < objective_value("distortion", other.state)
 
 
 def _agree(values: list[float]) -> bool:
