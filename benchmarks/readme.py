@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from readme_common import common_cases, common_headline
+from readme_common import common_cases, common_headline, hard_shapes
 from readme_gpu import beside_the_cpu, card_headline, many_problems, race, repeated, streamed
 from readme_large_k import growth, large_k, recall
 from readme_methods import bisecting, choosing, limits, links, rules, sequential
@@ -35,7 +35,7 @@ def titled(title: str, *parts: Part) -> Part:
 PAGES: dict[Path, list[Part]] = {
     HERE.parent / "README.md": [common_headline, headline, card_headline, reproduction],
     HERE / "README.md": [
-        titled("Few clusters, many rows", common_cases),
+        titled("Few clusters, many rows", common_cases, hard_shapes),
         titled("Better optima", optima, hgmeans),
         titled("Levels of effort", levels),
         titled("Many clusters", large_k, growth),

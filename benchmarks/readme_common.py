@@ -83,3 +83,28 @@ def common_cases() -> list[str]:
         "",
         *(f"- {sentence}." for sentence in results("common_case")["results"]["verdict"]),
     ]
+
+
+def hard_shapes() -> list[str]:
+    """Say how KSums ends on hard shapes, and show the worst seed of each case."""
+    found = results("hard_shapes")["results"]
+    cells = [["shape", "k", "worst of ten runs", "default: worst, time", "low: worst, time"]]
+    for name, k in dict.fromkeys((row["shape"], row["k"]) for row in found["rows"]):
+        own = {row["method"]: row for row in found["rows"] if (row["shape"], row["k"]) == (name, k)}
+        levels = (own["KSums, default"], own["KSums, low"])
+        cells.append(
+            [
+                name,
+                str(k),
+                f"{own['KMeans']['worst, %']:+.2f} %",
+                *(f"{row['worst, %']:+.2f} %, {row['time']:.2f}" for row in levels),
+            ]
+        )
+    return [
+        "Hard shapes, 120,000 × 10: the worst of four seeds beside the best of ten runs of scikit-learn's "
+        "`KMeans`, and the time beside one run (`benchmarks/hard_shapes.py`):",
+        "",
+        *(f"- {sentence}." for sentence in found["verdict"]),
+        "",
+        *markdown(cells),
+    ]

@@ -91,11 +91,12 @@ def check_room(estimator: Any, X: Any, device: Any, resident: bool) -> Room:
     if not resident:
         chunk = chunk_for(shape, free)
     if chunk < 0:
+        raised = "" if estimator.max_memory is None else f"raise max_memory={estimator.max_memory!r}, "
         raise MemoryError(
             f"{type(estimator).__name__}: a fit of {shape.n:,} × {shape.d:,} rows with n_clusters={shape.k} takes at "
-            f"least {least_room(shape) / 1e9:.2g} GB on {device} beside the rows, and may use {free / 1e9:.2g} GB "
-            f"(max_memory={estimator.max_memory!r}); raise max_memory, fit a sample of the rows there, or pass a list "
-            "of arrays or file names with device=None: then rows are read in parts."
+            f"least {least_room(shape) / 1e9:.2g} GB on {device} beside the rows, and may use {free / 1e9:.2g} GB; "
+            f"{raised}fit a sample of the rows there, or pass a list of arrays or file names with device=None: then "
+            "rows are read in parts."
         )
     return Room(copied=False, chunk=chunk)
 

@@ -43,7 +43,7 @@ def share_of_far(rows: Rows, state: ClusterState) -> tuple[float, bool]:
 def draw_looks(
     rows: Rows, state: ClusterState, total: float, counts: list[int], rng: np.random.Generator
 ) -> list[Look]:
-    """Looks with about so many active rows. Row i is drawn with a probability in proportion to
+    """A look with about that many active rows for each of ``counts``. Row i is drawn with a chance in proportion to
 
         w/W + w·|x − C_r|²/Σ + w/(k·n_r),
 

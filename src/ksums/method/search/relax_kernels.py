@@ -31,7 +31,7 @@ class Search(NamedTuple):
 class Work(NamedTuple):
     """Work space."""
 
-    halves: np.ndarray  # (2, d)  centres of the two halves of a split
+    halves: np.ndarray  # (4, d)  centres of the two halves of a split, and those of another way to split
     half_sum: np.ndarray  # (d,)    float64
     current: np.ndarray  # (k+1,)  clusters that changed in the last round
     changed: np.ndarray  # (k+1,)  clusters that change in this one

@@ -97,6 +97,7 @@ def _halve(
         halves[1, t] = local.centroids[r, t] + local.centroids[r, t] - local.rows[pick, t]
         halves[2, t] = local.rows[farthest, t]
         halves[3, t] = local.centroids[r, t]
+    # The step from the other seeds is not counted: that would only mean fewer trials where nothing is far out.
     work.compared[0] += local.counts[r] * (1 + 2 * _SPLIT_STEPS)
     gain, alone = _two_means_step(r, np.int64(0), local, work), _two_means_step(r, np.int64(2), local, work)
     if alone > _CLEARLY_MORE * gain:
