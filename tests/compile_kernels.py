@@ -90,6 +90,8 @@ def compile_variant(
         new_candidates(layout, device),
     )
     kernels.moments(X, order if weighted else None, device)
+    kernels.scrambled_keys(n, 1, device)
+    kernels.set_centres(card, torch.zeros(k, d))
     kernels.lower_rows(table, layout)
     places, slot = order.int(), torch.empty(n, layout.aligned, dtype=torch.float16)
     lists, groups = Lists(places, order[: k + 1]), places[: k + 1]
@@ -108,7 +110,7 @@ def compile_variant(
 
 KERNELS = (
     "propose", "propose_from_lists", "nearest_in_bins", "verify", "move", "coefficients", "summary", "lower_rows",
-    "gather_rows", "add_by_cluster", "column_moments", "squares_to_own",
+    "gather_rows", "add_by_cluster", "column_moments", "squares_to_own", "scrambled_keys", "given_centres",
 )  # fmt: skip
 
 

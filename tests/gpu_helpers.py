@@ -37,7 +37,7 @@ def a_card(operations, X, k, *, split=False, cosine=False, pairs=False, weights=
         rows.n, X.shape[1], k, kind=kind_for(cosine, pairs), directed=cosine, sigma=rows.sigma, split=split,
         weighted=weights is not None, squares=rows.squares,
     )  # fmt: skip
-    table = new_table(rows, layout, scrambled(rows.n, 3, DEVICE), 0)
+    table = new_table(rows, layout, scrambled(operations, rows.n, 3, DEVICE), 0)
     operations.lower_rows(table, layout)
     card = Card(layout, table, new_state(layout, DEVICE), new_clusters(layout, DEVICE), new_candidates(layout, DEVICE))
     card.state.labels.copy_(torch.arange(rows.n, device=DEVICE) % k)
@@ -52,7 +52,7 @@ def passes_for(operations, X, k, *, split=False, cosine=False, pairs=False, weig
         rows.n, X.shape[1], k, kind=kind_for(cosine, pairs), directed=cosine, sigma=rows.sigma, split=split,
         weighted=weights is not None, squares=rows.squares,
     )  # fmt: skip
-    return Passes(operations, rows, layout, scrambled(rows.n, 3, DEVICE), Options(**{"blocks": 3, **options}))
+    return Passes(operations, rows, layout, scrambled(operations, rows.n, 3, DEVICE), Options(**{"blocks": 3, **options}))
 
 
 def make_passes(operations, card, relaxations):

@@ -63,7 +63,7 @@ def test_kernels_measure_as_the_twin_does(dtype):
     for operations in (Kernels(), Twin()):
         card = a_card(operations, X, 4)
         centres = card.state.composites.double() / card.layout.fixed / card.state.counts[:, None]
-        moments, numbers = operations.moments(X, None, DEVICE), torch.zeros(1, 6, dtype=torch.float64, device=DEVICE)
+        moments, numbers = operations.moments(X, None, DEVICE), torch.zeros(1, 7, dtype=torch.float64, device=DEVICE)
         operations.refresh(card)
         operations.summarise(card, numbers)
         found.append(
@@ -420,10 +420,10 @@ def test_rows_that_are_not_finite_are_named():
 
 # ------------------------------------------------------------------------------------------ small parts
 def test_an_order_depends_on_the_seed_only():
-    order = scrambled(1000, 7, torch.device("cpu"))
+    order = scrambled(Twin(), 1000, 7, torch.device("cpu"))
     assert sorted(order.tolist()) == list(range(1000))
-    assert order[:8].tolist() == scrambled(1000, 7, DEVICE)[:8].tolist()
-    assert order.tolist() != scrambled(1000, 8, torch.device("cpu")).tolist()
+    assert order[:8].tolist() == scrambled(Kernels(), 1000, 7, DEVICE)[:8].tolist()
+    assert order.tolist() != scrambled(Twin(), 1000, 8, torch.device("cpu")).tolist()
     assert abs(np.corrcoef(order.numpy(), np.arange(1000))[0, 1]) < 0.1
 
 

@@ -18,6 +18,7 @@ from ksums.compute.tensors import as_numpy, as_tensor, host_tensor, is_on_card, 
 from ksums.compute.threads import computing
 from ksums.estimators.attributes import measured_attributes
 from ksums.estimators.callbacks import Listening, check_callbacks
+from ksums.method.data.measures import distinct_rows
 from ksums.method.engines.gpu.batches import cluster_batch, prepare_batch
 from ksums.method.engines.gpu.card import least_weight
 from ksums.method.engines.gpu.measures import measure_on_card
@@ -84,7 +85,7 @@ def fit_tensor(estimator: Any, placed: Placed, sample_weight: Any, operations: O
         job = CardJob(rows, plan, operations, listener, budget, _centres(estimator, rows, k), graphs, placed.chunk)
         run = fit_on_card(job, estimator._seeds(plan.runs))
     estimator.__dict__.update(attributes_of(run))
-    estimator._warn_of_the_end(run, len(np.unique(as_numpy(estimator.cluster_centers_), axis=0)))
+    estimator._warn_of_the_end(run, distinct_rows(as_numpy(estimator.cluster_centers_)))
 
 
 def plan_tensor(estimator: Any, placed: Placed, sample_weight: Any, operations: Operations) -> CardPlan:

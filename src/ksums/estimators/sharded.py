@@ -26,6 +26,7 @@ from ksums.estimators.callbacks import Listening, check_callbacks
 from ksums.estimators.checkpoints import seeds_and_checkpoint
 from ksums.estimators.interruption import FitInterrupted
 from ksums.io.sources import Source, open_source
+from ksums.method.data.measures import distinct_rows
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.records import passes_of
 from ksums.method.shards.blocks import Blocks, places_of
@@ -186,5 +187,5 @@ def _warn(estimator: Any, run: ShardRun, blocks: Blocks, n: int) -> None:
             UserWarning,
             stacklevel=5,
         )
-    distinct = len(np.unique(estimator.cluster_centers_, axis=0))
+    distinct = distinct_rows(estimator.cluster_centers_)
     checking.warn_of_equal_clusters(distinct, run.k, stacklevel=5)

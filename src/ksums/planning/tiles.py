@@ -52,10 +52,11 @@ def tiles_for(padded: int, k: int, split: bool) -> Tiles:
     """Tiles for rows of this many columns; others that were tried on an H200 were slower.
 
     A program that meets few tiles of clusters has nothing to read ahead; without that, more programs run at a time.
+    Pieces of float64 rows are so large that three of them would not fit into the memory of a multiprocessor.
     """
     if padded <= (WHOLE_SPLIT_ROWS if split else _WHOLE_ROWS):
         return Tiles(rows=128, clusters=64, columns=_WHOLE_ROWS, warps=4, stages=1 if k <= _FEW_CLUSTERS else 3)
-    return Tiles(rows=128, clusters=128, columns=_PIECE, warps=8, stages=3 if split else 4)
+    return Tiles(rows=128, clusters=128, columns=_PIECE, warps=8, stages=2 if split else 4)
 
 
 def tiles_of_lists(padded: int, split: bool, start: bool) -> Tiles:

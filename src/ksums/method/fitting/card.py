@@ -56,7 +56,7 @@ class CardRun:
         self.converged = self.interrupted = self.stopped = False
         self.value, self._best = float("inf"), torch.empty(0, dtype=torch.int32)
         self._deadline = job.budget.end_of_run(self.started)
-        self._order = scrambled(job.rows.n, seed, job.rows.device)
+        self._order = scrambled(job.operations, job.rows.n, seed, job.rows.device)
         self._split = False
         self._age = 0  # passes since lists were made
 
@@ -109,8 +109,8 @@ class CardRun:
     def _begin(self, n: int) -> None:
         """First labels of the first n rows, from products of the precision that they need."""
         self._use(self._started(n))
-        found = self._measures(self.passes.numbers())[0]
-        if products_are_split(found, self._variance(), self.plan.shape.d):
+        numbers = self.passes.numbers()
+        if products_are_split(self._measures(numbers)[0], self._variance(numbers), self.plan.shape.d):
             del self.passes, self.table  # the copy of the rows is not needed any more
             self._split = True
             if not rows_are_whole(self.plan.shape.d, split=True) and not self.job.rows.X.is_cuda:
@@ -288,11 +288,10 @@ class CardRun:
         self.passes.one_pass()
 
     # ------------------------------------------------------------------------------------ records
-    def _variance(self) -> float:
+    def _variance(self, numbers: Numbers) -> float:
         """Mean square of the rows around their mean; 1 under cosine."""
-        if self.layout.directed:
-            return 1.0
-        return float(self.table.squares.mean(dtype=torch.float64)) / self.layout.sigma / self.layout.sigma
+        layout = self.layout
+        return 1.0 if layout.directed else numbers.norms / layout.n / layout.sigma / layout.sigma
 
     def _measures(self, numbers: Numbers) -> tuple[float, float, float]:
         """The objective, E_m and E_s in the units of the data."""

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import torch
 
 from ksums.method.engines.gpu.card import FAR, REACH, layout_for
-from ksums.method.engines.gpu.centres import set_centres
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.passes import Options, Passes
 from ksums.method.engines.gpu.rows import Rows, safe_exponent, scrambled, shares_of
@@ -111,10 +110,10 @@ def _start(
     )
     layout = layout._replace(n=problems * n, problems=problems)
     begins = torch.arange(problems, device=device)[:, None] * n
-    order = (scrambled(n, seed, device) + begins).flatten()
+    order = (scrambled(operations, n, seed, device) + begins).flatten()
     passes = Passes(operations, rows, layout, order, Options(plan.blocks, plan.pushed, graphs))
     chosen, tried = torch.arange(0, device=device).expand(problems, 0), min(n, plan.tried)
-    shares = shares_of(plan.rounds * tried, seed, device).view(plan.rounds, tried)
+    shares = shares_of(operations, plan.rounds * tried, seed, device).view(plan.rounds, tried)
     for number in range(plan.rounds):
         count = k * (number + 1) // plan.rounds - chosen.shape[1]
         if number == 0:
@@ -137,7 +136,7 @@ def _costs_of(passes: Passes, seeds: torch.Tensor, places: torch.Tensor) -> torc
     vectors = torch.zeros(problems, card.layout.k, card.layout.d, device=seeds.device)
     found = passes.operations.prepared_rows(card.table, card.layout, seeds.flatten())
     vectors[:, :count] = found.view(problems, count, -1)
-    set_centres(card, vectors.view(-1, card.layout.d))
+    passes.operations.set_centres(card, vectors.view(-1, card.layout.d))
     if not card.layout.lengths:  # under cosine, vectors of zeros are at distance 1 of all rows
         card.clusters.base.view(problems, -1)[:, count:] = FAR
     passes.label_by_centres(places)

@@ -171,29 +171,32 @@ def layout_for(
 
 
 def new_state(layout: Layout, device: torch.device) -> State:
-    """Room for labels and sums."""
+    """Room for labels and sums. Sums are written before they are read."""
     n, d, k = layout.n, layout.d, layout.clusters
     return State(
         labels=torch.zeros(n, dtype=torch.int32, device=device),
-        composites=torch.zeros(k, d, dtype=torch.int64, device=device),
-        counts=torch.zeros(k, dtype=torch.int32, device=device),
-        sizes=torch.zeros(k, dtype=torch.int64, device=device),
-        norm_sums=torch.zeros(k, dtype=torch.int64, device=device),
+        composites=torch.empty(k, d, dtype=torch.int64, device=device),
+        counts=torch.empty(k, dtype=torch.int32, device=device),
+        sizes=torch.empty(k, dtype=torch.int64, device=device),
+        norm_sums=torch.empty(k, dtype=torch.int64, device=device),
         moved=torch.zeros(1, dtype=torch.int32, device=device),
     )
 
 
 def new_clusters(layout: Layout, device: torch.device, *, pushed: bool = False) -> Clusters:
-    """Room for what kernels ask about clusters; ``pushed``: with room for what is added to their centres."""
+    """Room for what kernels ask about clusters; ``pushed``: with room for what is added to their centres.
+
+    But for columns that are padding, all of it is written before it is read.
+    """
     k = layout.clusters
 
     def of_clusters(dtype: torch.dtype) -> torch.Tensor:
-        return torch.zeros(k, dtype=dtype, device=device)
+        return torch.empty(k, dtype=dtype, device=device)
 
     return Clusters(
         relaxation=torch.ones(1, device=device),
-        push=torch.zeros(k if pushed else 0, layout.d, device=device),
-        vectors=torch.zeros(k, layout.d, device=device),
+        push=torch.empty(k if pushed else 0, layout.d, device=device),
+        vectors=torch.empty(k, layout.d, device=device),
         low=torch.zeros(2 if layout.split else 1, k, layout.padded, dtype=torch.float16, device=device),
         low_squares=of_clusters(torch.float32),
         join=of_clusters(torch.float32),
@@ -210,6 +213,6 @@ def new_clusters(layout: Layout, device: torch.device, *, pushed: bool = False) 
 
 def new_candidates(layout: Layout, device: torch.device) -> Candidates:
     """Room for all rows to be candidates."""
-    rows, targets, sources = (torch.zeros(layout.n, dtype=torch.int32, device=device) for _ in range(3))
-    number = torch.zeros(1, dtype=torch.int32, device=device)
-    return Candidates(number, rows, targets, sources, torch.zeros(layout.n, device=device))
+    rows, targets, sources = (torch.empty(layout.n, dtype=torch.int32, device=device) for _ in range(3))
+    number = torch.empty(1, dtype=torch.int32, device=device)
+    return Candidates(number, rows, targets, sources, torch.empty(layout.n, device=device))

@@ -8,7 +8,7 @@ import torch
 import triton
 
 from ksums.method.engines.gpu.card import Card, Layout, Lists, State, Table
-from ksums.method.engines.gpu.kernels.clusters import coefficients, summary
+from ksums.method.engines.gpu.kernels.clusters import coefficients, given_centres, summary
 from ksums.method.engines.gpu.kernels.lists import nearest_in_bins
 from ksums.method.engines.gpu.kernels.moves import move, verify
 from ksums.method.engines.gpu.kernels.propose import propose, propose_from_lists
@@ -17,15 +17,19 @@ from ksums.method.engines.gpu.kernels.rows import (
     column_moments,
     gather_rows,
     lower_rows,
+    scrambled_keys,
     squares_to_own,
 )
 from ksums.method.engines.gpu.operations import Operations
+from ksums.method.engines.gpu.rows import MIX
 from ksums.planning.gpu import PER_SIZE
 from ksums.planning.tiles import tiles_of_lists, tolerance_for
 from ksums.rules.kinds import VANISHED
 
 _NUMBERS = 4096
 """Numbers of X that a program holds at a time."""
+_KEYS = 1024
+"""Scrambled numbers that a program makes."""
 _CHUNK = 128
 """Rows that a program adds up."""
 _CHUNK_OF_MOMENTS, _NUMBERS_OF_MOMENTS = 512, 2048
@@ -42,17 +46,23 @@ _ALWAYS = {"enable_fp_fusion": True}
 class Kernels(Operations):
     """See ``operations.Operations``."""
 
-    def moments(self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device) -> tuple[torch.Tensor, ...]:
+    def moments(self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device) -> torch.Tensor:
         """See ``operations.Operations``."""
         n, d = len(X) if active is None else len(active), X.shape[1]
         columns, count = _columns(d), triton.cdiv(n, _CHUNK_OF_MOMENTS)
-        sums, powers, least, most = (torch.empty(count, d, dtype=torch.float64, device=device) for _ in range(4))
+        of_chunks = torch.empty(4, count, d, dtype=torch.float64, device=device)
         column_moments[(count, triton.cdiv(d, columns))](
-            X, X.stride(0), X if active is None else active, sums, powers, least, most, n, d, CHUNK=_CHUNK_OF_MOMENTS,
+            X, X.stride(0), X if active is None else active, of_chunks, n, d, CHUNK=_CHUNK_OF_MOMENTS,
             BR=max(1, _NUMBERS_OF_MOMENTS // columns), BD=columns, SOME=active is not None,
             WIDE=X.dtype == torch.float64, num_warps=4, **_ALWAYS,
         )  # fmt: skip
-        return sums.sum(0), powers.sum(0), least.amin(0), most.amax(0)
+        return torch.cat([of_chunks[:2].sum(1), of_chunks[2:].amin(1)])
+
+    def scrambled_keys(self, n: int, seed: int, device: torch.device) -> torch.Tensor:
+        """See ``operations.Operations``."""
+        keys = torch.empty(n, dtype=torch.int64, device=device)
+        scrambled_keys[(triton.cdiv(n, _KEYS),)](keys, n, seed, *MIX, BLOCK=_KEYS, num_warps=4, **_ALWAYS)
+        return keys
 
     def lower_rows(
         self,
@@ -92,6 +102,15 @@ class Kernels(Operations):
             state.labels, state.composites, state.counts, state.sizes, state.norm_sums, layout.n, layout.d,
             layout.fixed, layout.fixed_weight, layout.fixed_square, CHUNK=_CHUNK, BD=columns, BY_ROW=layout.directed,
             WEIGHTED=layout.weighted, WIDE=wide, num_warps=1 if columns <= 128 else 2, **_ALWAYS,
+        )  # fmt: skip
+
+    def set_centres(self, card: Card, vectors: torch.Tensor) -> None:
+        """See ``operations.Operations``."""
+        layout, clusters, columns = card.layout, card.clusters, _columns(card.layout.d)
+        given_centres[(layout.clusters,)](
+            vectors.contiguous(), clusters.low, clusters.low_squares, clusters.join, clusters.base, layout.clusters,
+            layout.d, layout.padded, BD=columns, LENGTHS=layout.lengths, SPLIT=layout.split,
+            num_warps=1 if columns <= 128 else 2, **_ALWAYS,
         )  # fmt: skip
 
     def refresh(self, card: Card, *, reset: bool = True, pushed: bool = False) -> None:

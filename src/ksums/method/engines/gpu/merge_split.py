@@ -16,7 +16,6 @@ import numpy as np
 import torch
 
 from ksums.method.engines.gpu.card import Card, Layout, Lists, new_clusters, new_state
-from ksums.method.engines.gpu.centres import set_centres
 from ksums.method.engines.gpu.lists import ends_of, nearest_clusters
 from ksums.method.engines.gpu.passes import Passes
 from ksums.method.engines.gpu.rows import shares_of
@@ -90,14 +89,14 @@ def _halves(passes: Passes, steps: int, seed: int) -> tuple[torch.Tensor, torch.
     centres, groups = passes.centres(), ends_of(card.state.counts)
     own = passes.operations.squares_to_own(table, layout, card.state.labels, centres)
     drawn_by = own * table.weights if layout.weighted else own
-    by_draw = torch.sort(-torch.log(shares_of(layout.n, seed, device)) / drawn_by.clamp(min=1e-300), stable=True)
+    by_draw = torch.sort(-torch.log(shares_of(passes.operations, layout.n, seed, device)) / drawn_by.clamp(min=1e-300), stable=True)
     order = by_draw.indices[torch.sort(labels[by_draw.indices], stable=True).indices]
     numbers = torch.arange(of_halves.k + 1, dtype=torch.int32, device=device)
     lists = Lists(numbers[:-1], numbers[::2].long())
 
     def step(vectors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """One k-means step from two vectors (k, 2, d) for each cluster: means of the halves, and what they gain."""
-        set_centres(over, vectors.view(of_halves.k, layout.d))
+        passes.operations.set_centres(over, vectors.view(of_halves.k, layout.d))
         passes.propose_from_lists(over, order, groups, lists, 0, layout.k, start=True)
         passes.operations.add_by_cluster(table, of_halves, over.state)
         sums = _sums(over)

@@ -15,11 +15,15 @@ class Operations(ABC):
     """The steps of a pass. None of them returns anything to the host."""
 
     @abstractmethod
-    def moments(self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device) -> tuple[torch.Tensor, ...]:
-        """Of each column over the active rows (None: all): sum, sum of squares, least and largest value.
+    def moments(self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device) -> torch.Tensor:
+        """(4, d) Of each column over the active rows (None: all): sum, sum of squares, least value, minus the largest.
 
         In float64, on ``device``.
         """
+
+    @abstractmethod
+    def scrambled_keys(self, n: int, seed: int, device: torch.device) -> torch.Tensor:
+        """(n,) Whole numbers that look random: those of ``rows.scrambled_keys``."""
 
     @abstractmethod
     def lower_rows(
@@ -42,6 +46,10 @@ class Operations(ABC):
     @abstractmethod
     def add_by_cluster(self, table: Table, layout: Layout, state: State, *, wide: bool = False) -> None:
         """All sums of a state from its labels; ``wide``: rows are prepared in float64, for measures."""
+
+    @abstractmethod
+    def set_centres(self, card: Card, vectors: torch.Tensor) -> None:
+        """Vectors that rows are compared with at the start: costs are squared distances, or 2 − cos."""
 
     @abstractmethod
     def refresh(self, card: Card, *, reset: bool = True, pushed: bool = False) -> None:
@@ -103,7 +111,7 @@ class Operations(ABC):
 
     @abstractmethod
     def summarise(self, card: Card, numbers: torch.Tensor) -> None:
-        """Fill in (problems, 6) numbers, those of ``passes.Numbers``, after a ``refresh`` that pushed nothing."""
+        """Fill in (problems, 7) numbers, those of ``passes.Numbers``, after a ``refresh`` that pushed nothing."""
 
     @abstractmethod
     def squares_to_own(self, table: Table, layout: Layout, labels: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:

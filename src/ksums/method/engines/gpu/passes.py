@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import torch
 
 from ksums.method.engines.gpu.card import Card, Layout, Lists, new_candidates, new_clusters, new_state
-from ksums.method.engines.gpu.centres import set_centres
 from ksums.method.engines.gpu.lists import ends_of, nearest_lists, seeds_nearby
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.rows import Rows, new_table
@@ -47,6 +46,7 @@ class Numbers(NamedTuple):
     moved: float
     smallest: float
     largest: float
+    norms: float  # Σ w|x|²
 
 
 class Options(NamedTuple):
@@ -116,7 +116,8 @@ class Passes:
         self._before = torch.zeros_like(self.card.clusters.push)
         self.lists: Lists | None = None
         self._room: Lists | None = None
-        self._numbers = torch.zeros(layout.problems, len(Numbers._fields), dtype=torch.float64, device=device)
+        self._numbers = torch.empty(layout.problems, len(Numbers._fields), dtype=torch.float64, device=device)
+        self._known: list[Numbers] = []  # the same on the host, once somebody has asked
         self._graphs: dict[str, torch.cuda.CUDAGraph] = {}
 
     # ------------------------------------------------------------------------------------ start
@@ -127,7 +128,7 @@ class Passes:
 
     def start_from(self, vectors: torch.Tensor) -> None:
         """Each row joins the nearest of k vectors, which are prepared as rows are. Under cosine: by their products."""
-        set_centres(self.card, vectors)
+        self.operations.set_centres(self.card, vectors)
         self.label_by_centres(torch.arange(self.card.layout.n, device=vectors.device))
         self._accept_start()
 
@@ -146,12 +147,12 @@ class Passes:
         layout, table, device = self.card.layout, self.card.table, vectors.device
         coarse = layout._replace(k=len(vectors), tiles=tiles_for(layout.padded, len(vectors), layout.split))
         over = Card(coarse, table, new_state(coarse, device), new_clusters(coarse, device), self.card.candidates)
-        set_centres(over, vectors)
+        self.operations.set_centres(over, vectors)
         everybody = torch.arange(layout.n, device=device)
         self._propose(over, everybody, 0, layout.n, start=True)
         labels = over.state.labels
         lists = seeds_nearby(labels[: layout.k].long(), vectors)
-        set_centres(self.card, self.operations.prepared_rows(table, layout, everybody[: layout.k]))
+        self.operations.set_centres(self.card, self.operations.prepared_rows(table, layout, everybody[: layout.k]))
         groups = ends_of(torch.bincount(labels, minlength=coarse.k))
         self.propose_from_lists(self.card, torch.sort(labels).indices, groups, lists, 0, coarse.k, start=True)
         self._accept_start()
@@ -159,8 +160,10 @@ class Passes:
     def _accept_start(self) -> None:
         """Continue from the labels and costs that a start has written."""
         self._add_up()
-        self._fill_empty()
         self.measure()
+        if min(numbers.smallest for numbers in self._on_host()) == 0.0:
+            self._fill_empty()
+            self.measure()
 
     def continue_from(self, labels: torch.Tensor) -> None:
         """Continue from other labels."""
@@ -329,6 +332,7 @@ class Passes:
         Kernels are compiled when they first run, which a graph cannot record. What ran once for the same layout, in
         whichever fit, has been compiled.
         """
+        self._known = []
         if name in self._graphs:
             self._graphs[name].replay()
             return
@@ -347,10 +351,16 @@ class Passes:
         """Fill in what ``numbers`` returns."""
         self.operations.refresh(self.card)
         self.operations.summarise(self.card, self._numbers)
+        self._known = []
 
     def numbers(self) -> Numbers:
         """The numbers of the last pass; of a single problem."""
-        return Numbers(*self._numbers[0].tolist())
+        return self._on_host()[0]
+
+    def _on_host(self) -> list[Numbers]:
+        if not self._known:
+            self._known = [Numbers(*row) for row in self._numbers.tolist()]
+        return self._known
 
     def objective(self) -> float:
         """What the last pass left, in the units of the prepared rows: n times the objective."""

@@ -11,7 +11,7 @@ from ksums.method.engines.gpu.card import REACH, Layout, Table
 from ksums.method.engines.gpu.operations import Operations
 from ksums.planning.room import SLOTS
 
-_MIX = -7046029254386353131, -4658895280553007687, -7723592293110705685
+MIX = -7046029254386353131, -4658895280553007687, -7723592293110705685
 """Odd numbers that scramble the bits of another number when it is multiplied by them."""
 
 _NUMBERS = 1 << 24
@@ -20,6 +20,8 @@ _EXPONENT, _EXPONENT_OF_WIDE = 120, 1000
 """Exponents that are safe in float32 and in float64."""
 
 
+_SIGNS = torch.tensor([[1.0], [1.0], [1.0], [-1.0]], dtype=torch.float64)
+"""Of the moments: the last one is minus the largest value."""
 _ROUNDING = 1e-10
 """The share of a sum of squares by which it may be wrong."""
 
@@ -68,7 +70,7 @@ def read_rows(
         weights = (own / mean_weight).float()
     if lengths is not None and active is not None:
         lengths = lengths[active]
-    total, powers, least, most = operations.moments(X, active, device)
+    total, powers, least, most = operations.moments(X, active, device).cpu() * _SIGNS  # d numbers: faster on the host
     n = len(X) if active is None else len(active)
     mean = torch.zeros_like(total) if cosine else total / n
     squares = float(n) if cosine else float(((powers - n * mean * mean).clamp(min=0.0) + _ROUNDING * powers).sum())
@@ -76,21 +78,21 @@ def read_rows(
         squares *= float(weights.max())
     largest = float(torch.maximum(most - mean, mean - least).max())
     sigma = 1.0 if cosine else _scale(largest, exact)
-    return Rows(X, device, active, weights, mean.to(exact), lengths, largest, squares, sigma, mean_weight)
+    mean = mean.to(exact).to(device)
+    return Rows(X, device, active, weights, mean, lengths, largest, squares, sigma, mean_weight)
 
 
 def new_table(rows: Rows, layout: Layout, order: torch.Tensor, chunk: int) -> Table:
     """The rows order[:n]; what low precision needs is still to be filled in. ``chunk``: see ``streaming.py``."""
     device, n = order.device, layout.n
     order = order[:n]
-    one = torch.ones(1, device=device)
     lowered = 0 if layout.split else SLOTS * chunk or n
     return Table(
         X=rows.X,
         places=order if rows.active is None else rows.active[order],
         mean=rows.mean,
-        scales=layout.sigma * one.to(rows.mean) if rows.lengths is None else 1.0 / rows.lengths[order],
-        weights=one if rows.weights is None else rows.weights[order],
+        scales=rows.mean.new_full((1,), layout.sigma) if rows.lengths is None else 1.0 / rows.lengths[order],
+        weights=torch.ones(1, device=device) if rows.weights is None else rows.weights[order],
         low=torch.empty(lowered, layout.aligned, dtype=torch.float16, device=device),
         low_squares=torch.empty(n, device=device),
         squares=torch.empty(n, dtype=torch.float64, device=device),
@@ -116,19 +118,19 @@ def safe_exponent(exact: torch.dtype) -> int:
     return _EXPONENT_OF_WIDE if exact == torch.float64 else _EXPONENT
 
 
-def scrambled(n: int, seed: int, device: torch.device) -> torch.Tensor:
+def scrambled(operations: Operations, n: int, seed: int, device: torch.device) -> torch.Tensor:
     """The numbers 0 … n−1 in an order that depends on the seed only, not on the device or the version of torch."""
-    return torch.sort(scrambled_keys(n, seed, device), stable=True).indices
+    return torch.sort(operations.scrambled_keys(n, seed, device), stable=True).indices
 
 
-def shares_of(n: int, seed: int, device: torch.device) -> torch.Tensor:
+def shares_of(operations: Operations, n: int, seed: int, device: torch.device) -> torch.Tensor:
     """n numbers between 0 and 1 that look random, above 0."""
-    return (((scrambled_keys(n, seed, device) >> 11) & ((1 << 52) - 1)).double() / 2.0**52).clamp(min=1e-18)
+    return (((operations.scrambled_keys(n, seed, device) >> 11) & ((1 << 52) - 1)).double() / 2.0**52).clamp(min=1e-18)
 
 
 def scrambled_keys(n: int, seed: int, device: torch.device) -> torch.Tensor:
     """n whole numbers that look random."""
     keys = torch.arange(n, device=device) + (seed << 32)
-    for factor in _MIX:
+    for factor in MIX:
         keys = (keys ^ ((keys >> 31) & 0x1FFFFFFFF)) * factor
     return keys

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import torch
 
-from ksums.method.engines.gpu.card import FAR, Card, Layout, Lists, State, Table
-from ksums.method.engines.gpu.centres import write_low
+from ksums.method.engines.gpu.card import FAR, Card, Clusters, Layout, Lists, State, Table
 from ksums.method.engines.gpu.operations import Operations
+from ksums.method.engines.gpu.rows import scrambled_keys
 from ksums.planning.gpu import PER_SIZE
 from ksums.planning.tiles import tolerance_for
 from ksums.rules.kinds import VANISHED
@@ -23,10 +23,14 @@ _NO_CLAIM = 0x7FFFFFFFFFFFFFFF
 class Twin(Operations):
     """See ``operations.Operations``."""
 
-    def moments(self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device) -> tuple[torch.Tensor, ...]:
+    def moments(self, X: torch.Tensor, active: torch.Tensor | None, device: torch.device) -> torch.Tensor:
         """See ``operations.Operations``."""
         exact = (X if active is None else X[active.to(X.device)]).double()
-        return tuple(x.to(device) for x in (exact.sum(0), exact.square().sum(0), exact.amin(0), exact.amax(0)))
+        return torch.stack([exact.sum(0), exact.square().sum(0), exact.amin(0), -exact.amax(0)]).to(device)
+
+    def scrambled_keys(self, n: int, seed: int, device: torch.device) -> torch.Tensor:
+        """See ``operations.Operations``."""
+        return scrambled_keys(n, seed, device)
 
     def lower_rows(
         self,
@@ -60,6 +64,13 @@ class Twin(Operations):
             sums.zero_()
         _add(table, layout, state, everybody, state.labels, 1, wide)
 
+    def set_centres(self, card: Card, vectors: torch.Tensor) -> None:
+        """See ``operations.Operations``."""
+        clusters = card.clusters
+        _write_low(card.layout, clusters, vectors)
+        clusters.join.fill_(0.0 if card.layout.lengths else 1.0)
+        clusters.base.copy_(clusters.low_squares)
+
     def refresh(self, card: Card, *, reset: bool = True, pushed: bool = False) -> None:
         """See ``operations.Operations``."""
         layout, _, state, clusters, candidates = card
@@ -73,7 +84,7 @@ class Twin(Operations):
         if layout.lengths:
             length = torch.maximum(composites.square().sum(1).sqrt(), VANISHED * n + 1e-30)
         clusters.vectors.copy_(composites / length[:, None])
-        both = write_low(layout, clusters, clusters.vectors)
+        both = _write_low(layout, clusters, clusters.vectors)
         if layout.lengths:
             clusters.join.copy_(p / length)
             clusters.stay.copy_(p / length)
@@ -213,7 +224,8 @@ class Twin(Operations):
         squares, pairs, lengths, sizes = (values.view(layout.problems, layout.k) for values in of_clusters)
         sums = [values.sum(1) for values in (squares, pairs, lengths)]
         moved = state.moved.double().expand(layout.problems)
-        numbers.copy_(torch.stack([*sums, moved, sizes.amin(1), sizes.amax(1)], 1))
+        norms = (state.norm_sums.double() / layout.fixed_square).view(layout.problems, layout.k).sum(1)
+        numbers.copy_(torch.stack([*sums, moved, sizes.amin(1), sizes.amax(1), norms], 1))
 
     def squares_to_own(self, table: Table, layout: Layout, labels: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
         """See ``operations.Operations``."""
@@ -335,3 +347,15 @@ def _gains(card: Card, i: torch.Tensor, v: torch.Tensor, w: torch.Tensor) -> tup
         remain, leave = here * clusters.stay[w], there * clusters.join[v]
     gain = remain - leave
     return gain * weights, gain > _ROUNDING * (remain + leave)
+
+
+def _write_low(layout: Layout, clusters: Clusters, vectors: torch.Tensor) -> torch.Tensor:
+    """Centres in low precision, times −2; returns what they are as float32."""
+    both = vectors.half().float()
+    clusters.low[0, :, : layout.d] = (both * -2.0).half()
+    if layout.split:
+        rest = (vectors - both).half().float()
+        clusters.low[1, :, : layout.d] = (rest * -2.0).half()
+        both = both + rest
+    clusters.low_squares.copy_(both.double().square().sum(1))
+    return both

@@ -84,12 +84,38 @@ def coefficients(
 
 
 @triton.jit
+def given_centres(
+    vectors, low, low_squares, join, base, k, d, padded, BD: tl.constexpr, LENGTHS: tl.constexpr, SPLIT: tl.constexpr
+):
+    """One program for each cluster: vectors (k, d) take the place of its centre, so that costs are squared distances,
+    or, LENGTHS, 2 − cos."""
+    r = tl.program_id(0)
+    r64 = r.to(tl.int64)
+    square = tl.zeros((), tl.float64)
+    for c0 in range(0, padded, BD):
+        t = c0 + tl.arange(0, BD)
+        c = tl.load(vectors + r64 * d + t, mask=t < d, other=0.0)
+        high = c.to(tl.float16).to(tl.float32)
+        both = high
+        tl.store(low + r64 * padded + t, (high * -2.0).to(tl.float16), mask=t < padded)
+        if SPLIT:
+            rest = (c - high).to(tl.float16).to(tl.float32)
+            both += rest
+            tl.store(low + (k + r64) * padded + t, (rest * -2.0).to(tl.float16), mask=t < padded)
+        square += tl.sum(both.to(tl.float64) * both.to(tl.float64))
+    tl.store(low_squares + r, square.to(tl.float32))
+    tl.store(base + r, square.to(tl.float32))
+    tl.store(join + r, 0.0 if LENGTHS else 1.0)
+
+
+@triton.jit
 def summary(sizes, norm_sums, sq_composites, moved, numbers, k, inv_weight, inv_square, BK: tl.constexpr):
-    """For each problem, sums over its k clusters: squares, pairs, lengths; then moves, least and largest size."""
+    """For each problem, sums over its k clusters: squares, pairs, lengths; moves, least and largest size; norms."""
     problem = tl.program_id(0)
     squares = tl.zeros((BK,), tl.float64)
     pairs = tl.zeros((BK,), tl.float64)
     lengths = tl.zeros((BK,), tl.float64)
+    norms = tl.zeros((BK,), tl.float64)
     smallest = tl.full((BK,), float("inf"), tl.float64)
     largest = tl.zeros((BK,), tl.float64)
     for first in range(0, k, BK):
@@ -98,17 +124,19 @@ def summary(sizes, norm_sums, sq_composites, moved, numbers, k, inv_weight, inv_
         r = problem * k + at
         n = tl.load(sizes + r, mask=known, other=0).to(tl.float64) * inv_weight
         square = tl.load(sq_composites + r, mask=known, other=0.0)
-        within = tl.load(norm_sums + r, mask=known, other=0).to(tl.float64) * inv_square
-        within = tl.maximum(within - square / tl.where(known, n, 1.0), 0.0)
+        norm = tl.load(norm_sums + r, mask=known, other=0).to(tl.float64) * inv_square
+        norms += norm
+        within = tl.maximum(norm - square / tl.where(known, n, 1.0), 0.0)
         squares += within
         pairs += n * within
         lengths += tl.sqrt(square)
         smallest = tl.minimum(smallest, tl.where(known, n, float("inf")))
         largest = tl.maximum(largest, n)
-    numbers += problem * 6
+    numbers += problem * 7
     tl.store(numbers, tl.sum(squares))
     tl.store(numbers + 1, tl.sum(pairs))
     tl.store(numbers + 2, tl.sum(lengths))
     tl.store(numbers + 3, tl.load(moved).to(tl.float64))
     tl.store(numbers + 4, tl.min(smallest))
     tl.store(numbers + 5, tl.max(largest))
+    tl.store(numbers + 6, tl.sum(norms))

@@ -40,10 +40,10 @@ def prepared(X, stride, row, live, t, d, mean, scale, WIDE: tl.constexpr):
 
 @triton.jit
 def column_moments(
-    X, stride, places, sums, powers, least, most, n, d,
+    X, stride, places, found, n, d,
     CHUNK: tl.constexpr, BR: tl.constexpr, BD: tl.constexpr, SOME: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
-    """Sums of values and of their squares, least and largest value of each column, for each chunk of rows.
+    """(4, chunks, d) Sums of values and of their squares, least and minus largest value of each column and chunk of rows.
 
     SOME: of the rows ``places``.
     """
@@ -63,10 +63,22 @@ def column_moments(
         low = tl.where(there & (x < low), x, low)
         high = tl.where(there & (x > high), x, high)
     at = tl.program_id(0).to(tl.int64) * d + t
-    tl.store(sums + at, tl.sum(total, 0), mask=t < d)
-    tl.store(powers + at, tl.sum(power, 0), mask=t < d)
-    tl.store(least + at, tl.min(low, 0).to(tl.float64), mask=t < d)
-    tl.store(most + at, tl.max(high, 0).to(tl.float64), mask=t < d)
+    one = tl.num_programs(0).to(tl.int64) * d
+    tl.store(found + at, tl.sum(total, 0), mask=t < d)
+    tl.store(found + one + at, tl.sum(power, 0), mask=t < d)
+    tl.store(found + 2 * one + at, tl.min(low, 0).to(tl.float64), mask=t < d)
+    tl.store(found + 3 * one + at, -tl.max(high, 0).to(tl.float64), mask=t < d)
+
+
+@triton.jit(do_not_specialize=["seed"])
+def scrambled_keys(keys, n, seed, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, BLOCK: tl.constexpr):
+    """The numbers of ``gpu/rows.py``: three rounds of multiplication by A, B and C."""
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    key = at + (at * 0 + seed << 32)
+    key = (key ^ ((key >> 31) & 0x1FFFFFFFF)) * A
+    key = (key ^ ((key >> 31) & 0x1FFFFFFFF)) * B
+    key = (key ^ ((key >> 31) & 0x1FFFFFFFF)) * C
+    tl.store(keys + at, key, mask=at < n)
 
 
 @triton.jit
