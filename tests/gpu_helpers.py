@@ -52,7 +52,8 @@ def passes_for(operations, X, k, *, split=False, cosine=False, pairs=False, weig
         rows.n, X.shape[1], k, kind=kind_for(cosine, pairs), directed=cosine, sigma=rows.sigma, split=split,
         weighted=weights is not None, squares=rows.squares,
     )  # fmt: skip
-    return Passes(operations, rows, layout, scrambled(operations, rows.n, 3, DEVICE), Options(**{"blocks": 3, **options}))
+    order = scrambled(operations, rows.n, 3, DEVICE)
+    return Passes(operations, rows, layout, order, Options(**{"blocks": 3, **options}))
 
 
 def make_passes(operations, card, relaxations):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping
+from functools import cache
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -132,10 +134,21 @@ FLAT_CONSTRAINTS: Mapping[str, _Constraint] = {
 """The constraints of ``KSums`` and ``TableKSums``, where some parameters may be more: they have ``effort``."""
 
 
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(signature(kind).parameters)
+
+
+def parameters_of(estimator: Any) -> dict[str, Any]:
+    """``get_params(deep=False)``, which reads the signature of the class each time: that takes as long as a pass over
+    some thousand rows."""
+    return {name: getattr(estimator, name) for name in _names(type(estimator))}
+
+
 def check_parameters(estimator: Any) -> None:
     """Refuse parameters that have no meaning, alone or together, before any work starts."""
     name = type(estimator).__name__
-    parameters = estimator.get_params(deep=False)
+    parameters = parameters_of(estimator)
     for parameter, constraint in (FLAT_CONSTRAINTS if "effort" in parameters else CONSTRAINTS).items():
         if parameter in parameters and not constraint.holds(parameters[parameter]):
             raise ValueError(f"{name}: {parameter} must be {constraint.allowed}; got {parameters[parameter]!r}.")

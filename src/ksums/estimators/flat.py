@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ksums.checking import options
 from ksums.checking.constraints import Links, refuse_links
 from ksums.checking.data import check_weights
-from ksums.checking.parameters import check_parameters
+from ksums.checking.parameters import check_parameters, parameters_of
 from ksums.checking.sizes import check_assign
 from ksums.checking.tables import check_metric_with_gaps
 from ksums.compute.arrays import Matrix, arithmetic_of, as_dense
@@ -462,4 +462,4 @@ class KSums(Clusterer):
         return attributes_with_centres(given, measures, plan.rule.objective, self.metric, dtype)
 
     def _plan(self, shape: Shape, init: str | np.ndarray) -> Plan:
-        return plan_flat({**self.get_params(deep=False), "init": init}, shape)
+        return plan_flat({**parameters_of(self), "init": init}, shape)

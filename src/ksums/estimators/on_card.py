@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ksums.checking import card as checking
 from ksums.checking import data as host
+from ksums.checking.parameters import parameters_of
 from ksums.compute.compat import callback_context
 from ksums.compute.tensors import as_numpy, as_tensor, host_tensor, is_on_card, kind_of, pinned
 from ksums.compute.threads import computing
@@ -190,7 +191,7 @@ def _ready(model: Any, X: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _plan(estimator: Any, rows: Rows, weighted: bool) -> CardPlan:
-    parameters, d, k = estimator.get_params(deep=False), rows.X.shape[1], int(estimator.n_clusters)
+    parameters, d, k = parameters_of(estimator), rows.X.shape[1], int(estimator.n_clusters)
     annealed = schedule_of(parameters["rule"])
     assert annealed is not None
     dtype = "float64" if rows.X.dtype == torch.float64 else "float32"

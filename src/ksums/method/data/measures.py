@@ -90,8 +90,9 @@ def distinct_clusters(X: Matrix, labels: np.ndarray, metric: str, distortion: fl
 
 
 def distinct_rows(rows: np.ndarray) -> int:
-    """How many rows differ. Equal rows have equal sums, so where all sums differ, no rows have to be sorted."""
-    sums = rows.astype(np.float64).sum(axis=1)
+    """How many rows differ. Equal rows have equal sums of weighted entries; where all of these differ, no rows have to
+    be sorted."""
+    sums = (rows * np.sqrt(np.arange(2.0, rows.shape[1] + 2.0))).sum(axis=1)
     return len(rows) if len(np.unique(sums)) == len(rows) else len(np.unique(rows, axis=0))
 
 

@@ -89,7 +89,8 @@ def _halves(passes: Passes, steps: int, seed: int) -> tuple[torch.Tensor, torch.
     centres, groups = passes.centres(), ends_of(card.state.counts)
     own = passes.operations.squares_to_own(table, layout, card.state.labels, centres)
     drawn_by = own * table.weights if layout.weighted else own
-    by_draw = torch.sort(-torch.log(shares_of(passes.operations, layout.n, seed, device)) / drawn_by.clamp(min=1e-300), stable=True)
+    draws = -torch.log(shares_of(passes.operations, layout.n, seed, device))
+    by_draw = torch.sort(draws / drawn_by.clamp(min=1e-300), stable=True)
     order = by_draw.indices[torch.sort(labels[by_draw.indices], stable=True).indices]
     numbers = torch.arange(of_halves.k + 1, dtype=torch.int32, device=device)
     lists = Lists(numbers[:-1], numbers[::2].long())

@@ -43,7 +43,7 @@ def column_moments(
     X, stride, places, found, n, d,
     CHUNK: tl.constexpr, BR: tl.constexpr, BD: tl.constexpr, SOME: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
-    """(4, chunks, d) Sums of values and of their squares, least and minus largest value of each column and chunk of rows.
+    """(4, chunks, d) For chunks of rows: sums of values and of their squares, least and minus largest value.
 
     SOME: of the rows ``places``.
     """
