@@ -142,7 +142,8 @@ def _names(kind: Any) -> tuple[str, ...]:
 def parameters_of(estimator: Any) -> dict[str, Any]:
     """``get_params(deep=False)``, which reads the signature of the class each time: that takes as long as a pass over
     some thousand rows."""
-    return {name: getattr(estimator, name) for name in _names(type(estimator))}
+    kind: Any = type(estimator)
+    return {name: getattr(estimator, name) for name in _names(kind)}
 
 
 def check_parameters(estimator: Any) -> None:

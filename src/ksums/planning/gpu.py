@@ -97,7 +97,7 @@ class _Level(NamedTuple):
 
 
 _LEVELS = {
-    "low": _Level(5, 8, 5e-4, 32, 1000, "low", 0, 256, 5, 0.5),
+    "low": _Level(5, 10, 3e-4, 32, 1000, "low", 0, 256, 5, 0.5),
     "default": _Level(24, 32, 2e-5, 64, 2500, "default", 16, 512, 48),
     "high": _Level(80, 100, 2e-6, 256, 10_000, "default", 60, 512, 120),
 }
