@@ -36,6 +36,8 @@ ITERATIONS = (25, 50)
 """Iterations of flash-kmeans; the second one for few clusters only."""
 FEW_CLUSTERS = 256
 """Up to this many clusters there are 50 iterations, too."""
+MOST_FOR_PAIRS = 1_000
+"""Up to this many clusters the CPU is asked for E_s, too; with more it takes minutes."""
 REPEATS = 21
 """Fits whose labels must be the same: a third with CUDA graphs, a third without, a third with rows of the host."""
 BATCHES = [(32, 4096, 64, 64), (32, 16_384, 128, 256), (32, 65_536, 128, 1000), (256, 1024, 64, 16)]
@@ -307,7 +309,7 @@ def main() -> None:
                 keep("race", row)
             keep("memory", {"data": case.name, "k": k, **memory(X, k)})
             if case.on_cpu:
-                for objective in ("distortion", "pairwise"):
+                for objective in ("distortion", "pairwise")[: 2 if k <= MOST_FOR_PAIRS else 1]:
                     keep("cpu", beside_the_cpu(case, X, k, objective))
         if case.on_cpu:
             for metric, objective in (("l2", "distortion"), ("cosine", "distortion"), ("l2", "pairwise")):
