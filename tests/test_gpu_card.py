@@ -26,7 +26,7 @@ def data(n, d, seed=0, dtype=torch.float32):
 def test_labels_are_the_same_every_time(monkeypatch, n, d, k, metric):
     X, found = data(n, d), set()
     for number in range(10):
-        monkeypatch.setattr(planning, "_GRAPH", 1e12 if number % 2 else 0.0)
+        monkeypatch.setattr(planning, "_SHORT", 1e12 if number % 2 else 0.0)
         found.add(KSums(k, metric=metric, random_state=0).fit(X).labels_.cpu().numpy().tobytes())
     assert len(found) == 1
 
@@ -95,11 +95,19 @@ def test_rows_of_the_host_get_the_labels_of_rows_on_the_card(metric, objective):
         KSums(300, device="cuda", max_memory=little // 2, **parameters).fit(X.cpu().numpy())
 
 
+def test_a_file_that_may_only_be_read_gives_the_labels_of_its_rows(tmp_path):
+    X, little = data(40_000, 24), int(1.1 * least_room(Shape(40_000, 24, 300)))
+    np.save(tmp_path / "rows.npy", X.cpu().numpy())
+    rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    streamed = KSums(300, device="cuda", max_memory=little, random_state=0).fit(rows)
+    assert (streamed.labels_ == KSums(300, random_state=0).fit(X).labels_.cpu().numpy()).all()
+
+
 def test_lists_in_graphs_give_the_labels_of_lists_without(monkeypatch):
     monkeypatch.setattr(planning, "MANY_CLUSTERS", 500)
     X, found = data(9_000, 24), set()
     for limit in (1e12, 0.0, 1e12):
-        monkeypatch.setattr(planning, "_GRAPH", limit)
+        monkeypatch.setattr(planning, "_SHORT", limit)
         model = KSums(600, random_state=0).fit(X)
         assert model.plan_.lists
         found.add(model.labels_.cpu().numpy().tobytes())

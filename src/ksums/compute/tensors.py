@@ -13,6 +13,8 @@ from sklearn import get_config
 
 _ON_CUDA = (2, 13)
 """DLPack's numbers for memory on a CUDA device."""
+_READ_ONLY = 8
+"""CUDA's flag for memory that the host may only read."""
 _FROM_DLPACK = {"cupy": "cupy", "jax": "jax.dlpack", "jaxlib": "jax.dlpack"}
 """Where each library has its ``from_dlpack``."""
 
@@ -57,13 +59,16 @@ def for_numpy(X: Any) -> Any:
 
 
 @contextmanager
-def pinned(X: Any) -> Iterator[None]:
-    """Within this context a card reads a tensor of the host where it is, through the bus."""
+def pinned(X: Any, read_only: bool = False) -> Iterator[None]:
+    """Within this context a card reads a tensor of the host where it is, through the bus.
+
+    ``read_only``: so is the memory, as that of a file that was opened with ``mmap_mode="r"``.
+    """
     if X.is_cuda or X.is_pinned():
         yield
         return
     cudart = load_torch().cuda.cudart()
-    error = cudart.cudaHostRegister(X.data_ptr(), X.numel() * X.element_size(), 0)
+    error = cudart.cudaHostRegister(X.data_ptr(), X.numel() * X.element_size(), _READ_ONLY if read_only else 0)
     if int(error) != 0:
         raise RuntimeError(
             f"The {X.numel() * X.element_size() / 1e9:.1f} GB of X cannot be pinned, so that the card could read them "

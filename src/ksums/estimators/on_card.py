@@ -47,19 +47,20 @@ class Placed(NamedTuple):
     device: torch.device
     chunk: int  # rows that are in low precision at a time; 0: all
     give_back: Callable[[torch.Tensor], Any]  # makes results of tensors
+    read_only: bool = False  # whether the memory of X may not be written to
 
 
 def fit(estimator: Any, X: Any, sample_weight: Any) -> None:
     """Fit a ``KSums`` to rows on a card, or to rows that it copies to the card ``device``."""
     placed = _on_device(estimator, X)
-    with torch.cuda.device(placed.device), pinned(placed.X):
+    with torch.cuda.device(placed.device), pinned(placed.X, placed.read_only):
         fit_tensor(estimator, placed, sample_weight, _kernels(), graphs=True)
 
 
 def plan_for(estimator: Any, X: Any, sample_weight: Any) -> CardPlan:
     """What ``fit`` would do."""
     placed = _on_device(estimator, X)
-    with torch.cuda.device(placed.device), pinned(placed.X):
+    with torch.cuda.device(placed.device), pinned(placed.X, placed.read_only):
         return plan_tensor(estimator, placed, sample_weight, _kernels())
 
 
@@ -147,7 +148,8 @@ def _on_device(estimator: Any, X: Any) -> Placed:
     X = host.check_rows(estimator, X, reset=True)
     rows = host_tensor(X if X.dtype.name in _READ else X.astype(np.float32))
     room = checking.check_room(estimator, rows, device, resident=False)
-    return Placed(rows.to(device) if room.copied else rows, device, room.chunk, _as_host_array)
+    placed = rows.to(device) if room.copied else rows
+    return Placed(placed, device, room.chunk, _as_host_array, read_only=not X.flags.writeable)
 
 
 def _read(estimator: Any, placed: Placed, sample_weight: Any, operations: Operations) -> tuple[Rows, np.ndarray | None]:

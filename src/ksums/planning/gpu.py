@@ -42,9 +42,9 @@ PUSH = 0.5
 _NOISE = 0.2
 """Products are split if E_m·√d is below this share of the variance. Numbers of 11 bits are wrong by 2^−11 of a row's
 length, and by 1/√d of that in a product; the start has about twice the E_m of the end."""
-_GRAPH = 1e12
-"""Multiplications of a pass below which the launches of its kernels take longer than the kernels: these passes are
-recorded as a CUDA graph."""
+_SHORT = 1e12
+"""Multiplications of a pass below which the launches of its kernels would take longer than the kernels. These passes
+are recorded as CUDA graphs, and begin before the host has looked at the one before. Neither changes a label."""
 _GROWTH = 8
 """A fit of many rows begins with the first eighth of them, or an eighth of that …"""
 _LEAST_SAMPLE, _LEAST_MEMBERS = 1 << 16, 256
@@ -116,9 +116,9 @@ def products_are_split(distortion: Any, variance: Any, d: int) -> Any:
     return distortion * d**0.5 < _NOISE * variance
 
 
-def uses_graph(shape: Shape, compared: int) -> bool:
-    """Whether passes that compare rows with this many clusters are recorded as a CUDA graph, which changes no label."""
-    return float(shape.n) * compared * padded_columns(shape.d) < _GRAPH
+def are_short(shape: Shape, compared: int) -> bool:
+    """Whether passes that compare rows with this many clusters take little longer than to start their kernels."""
+    return float(shape.n) * compared * padded_columns(shape.d) < _SHORT
 
 
 def plan_card(parameters: Mapping[str, Any], rule: Rule, annealed: Annealed, shape: Shape) -> CardPlan:

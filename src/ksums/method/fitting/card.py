@@ -6,6 +6,7 @@ A fit of many rows begins with a sample, the first of a random order, on which a
 from __future__ import annotations
 
 import time
+from collections import deque
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -17,14 +18,14 @@ from ksums.method.data.rows import prepare
 from ksums.method.engines.gpu.card import Layout, Table, layout_for
 from ksums.method.engines.gpu.merge_split import merge_split
 from ksums.method.engines.gpu.operations import Operations
-from ksums.method.engines.gpu.passes import Numbers, Options, Passes
+from ksums.method.engines.gpu.passes import Left, Numbers, Options, Passes
 from ksums.method.engines.gpu.rows import Rows, scrambled
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.fit import fit
 from ksums.method.fitting.job import Job
 from ksums.method.fitting.listener import Listener, OfSample
 from ksums.method.fitting.records import PassRecord, passes_of
-from ksums.planning.gpu import LISTS, blocks_for, groups_for, is_pushed, products_are_split, uses_graph
+from ksums.planning.gpu import LISTS, are_short, blocks_for, groups_for, is_pushed, products_are_split
 from ksums.planning.plan import CardPlan, Plan
 from ksums.planning.tiles import WHOLE_SPLIT_ROWS, rows_are_whole
 
@@ -144,8 +145,9 @@ class CardRun:
             split=self._split, weighted=rows.weights is not None, squares=rows.squares,
         )  # fmt: skip
         chunk = self.job.chunk if n > self.job.chunk else 0
-        graphs = self.job.graphs and not chunk and uses_graph(shape, self.plan.lists or shape.k)
-        options = Options(blocks_for(shape, layout.pairs), is_pushed(shape, layout.pairs), graphs, chunk)
+        short = not chunk and are_short(shape, self.plan.lists or shape.k)
+        graphs = short and self.job.graphs
+        options = Options(blocks_for(shape, layout.pairs), is_pushed(shape, layout.pairs), short, graphs, chunk)
         return Passes(self.job.operations, rows, layout, self._order, options)
 
     def _centres_of_sample(self, passes: Passes, plan: Plan) -> torch.Tensor:
@@ -228,13 +230,25 @@ class CardRun:
         self._age = 0
 
     def _anneal(self) -> None:
-        """Passes with falling relaxation."""
+        """Passes with falling relaxation.
+
+        Where passes are short, one begins before the one before it is recorded, so that the card does not wait for the
+        host. It does not count if that record stops the fit.
+        """
+        waiting: deque[tuple[float, Left]] = deque()
         for relaxation in self.plan.relaxations:
             if self.stopped:
                 return
-            self.job.listener.pass_begins()
             self._one_pass(relaxation)
-            self._record("annealing", relaxation)
+            waiting.append((relaxation, self.passes.leave()))
+            if len(waiting) > self.passes.options.short:
+                self._annealed(*waiting.popleft())
+        while waiting and not self.stopped:
+            self._annealed(*waiting.popleft())
+
+    def _annealed(self, relaxation: float, left: Left) -> None:
+        self.job.listener.pass_begins()
+        self._record("annealing", relaxation, left=left)
 
     def _improve(self) -> None:
         """Passes at p = 1 while they gain; continues from the best labels so far."""
@@ -302,12 +316,13 @@ class CardRun:
             return pairwise, distortion, pairwise
         return 1.0 - numbers.lengths / layout.n if layout.lengths else distortion, distortion, pairwise
 
-    def _record(self, stage: str, relaxation: float, trials: int = 0, kept: int = 0) -> None:
-        """Leave a record, remember the best labels, and tell whoever listens."""
-        numbers = self.passes.numbers()
+    def _record(self, stage: str, relaxation: float, trials: int = 0, kept: int = 0, left: Left | None = None) -> None:
+        """Make a record, remember the best labels, and tell whoever listens. ``left``: by a pass; None: by the last."""
+        left = left or self.passes.leave()
+        numbers = left.numbers()
         objective, distortion, pairwise = self._measures(numbers)
         if objective < self.value:
-            self.value, self._best = objective, self.passes.card.state.labels.clone()
+            self.value, self._best = objective, left.labels
         self.records.append(
             PassRecord(
                 index=len(self.records) + 1,

@@ -111,7 +111,7 @@ def _start(
     layout = layout._replace(n=problems * n, problems=problems)
     begins = torch.arange(problems, device=device)[:, None] * n
     order = (scrambled(operations, n, seed, device) + begins).flatten()
-    passes = Passes(operations, rows, layout, order, Options(plan.blocks, plan.pushed, graphs))
+    passes = Passes(operations, rows, layout, order, Options(plan.blocks, plan.pushed, graphs=graphs))
     chosen, tried = torch.arange(0, device=device).expand(problems, 0), min(n, plan.tried)
     shares = shares_of(operations, plan.rounds * tried, seed, device).view(plan.rounds, tried)
     for number in range(plan.rounds):

@@ -84,6 +84,7 @@ class Clusters(NamedTuple):
 
     relaxation: torch.Tensor  # (1,)  float32  p
     push: torch.Tensor  # (k, d)  float32  added to C_r while a pass decides: see ``passes.py``
+    before: torch.Tensor  # (k, d)  float32  D_r/n_r when it was last pushed
     vectors: torch.Tensor  # (k, d)  float32  C_r, or the direction of D_r
     low: torch.Tensor  # (1 or 2, k, padded)  float16  −2 times these: high part, and rest if products are split
     low_squares: torch.Tensor  # (k,)  float32  squared norms of the centres in low precision
@@ -196,6 +197,7 @@ def new_clusters(layout: Layout, device: torch.device, *, pushed: bool = False) 
     return Clusters(
         relaxation=torch.ones(1, device=device),
         push=torch.empty(k if pushed else 0, layout.d, device=device),
+        before=torch.empty(k if pushed else 0, layout.d, device=device),
         vectors=torch.empty(k, layout.d, device=device),
         low=torch.zeros(2 if layout.split else 1, k, layout.padded, dtype=torch.float16, device=device),
         low_squares=of_clusters(torch.float32),

@@ -22,7 +22,7 @@ from ksums.method.engines.gpu.kernels.rows import (
 )
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.rows import MIX
-from ksums.planning.gpu import PER_SIZE
+from ksums.planning.gpu import PER_SIZE, PUSH
 from ksums.planning.tiles import tiles_of_lists, tolerance_for
 from ksums.rules.kinds import VANISHED
 
@@ -113,17 +113,18 @@ class Kernels(Operations):
             num_warps=1 if columns <= 128 else 2, **_ALWAYS,
         )  # fmt: skip
 
-    def refresh(self, card: Card, *, reset: bool = True, pushed: bool = False) -> None:
+    def refresh(self, card: Card, *, reset: bool = True, pushed: bool = False, begins: bool = False) -> None:
         """See ``operations.Operations``."""
         layout, state, clusters = card.layout, card.state, card.clusters
         columns = _columns(layout.d)
         coefficients[(layout.clusters,)](
             state.composites, state.counts, state.sizes, state.norm_sums, clusters.relaxation, clusters.push,
-            clusters.vectors, clusters.low, clusters.low_squares, clusters.join, clusters.base, clusters.stay,
-            clusters.weight, clusters.scatter, clusters.members, clusters.sq_composites, clusters.leavers,
-            clusters.claims, card.candidates.number, layout.clusters, layout.d, layout.padded, 1.0 / layout.fixed,
-            1.0 / layout.fixed_weight, 1.0 / layout.fixed_square, PER_SIZE, VANISHED, BD=columns,
-            LENGTHS=layout.lengths, PAIRS=layout.pairs, SPLIT=layout.split, RESET=reset, PUSHED=pushed,
+            clusters.before, clusters.vectors, clusters.low, clusters.low_squares, clusters.join, clusters.base,
+            clusters.stay, clusters.weight, clusters.scatter, clusters.members, clusters.sq_composites,
+            clusters.leavers, clusters.claims, card.candidates.number, layout.clusters, layout.d, layout.padded,
+            1.0 / layout.fixed, 1.0 / layout.fixed_weight, 1.0 / layout.fixed_square, PER_SIZE, PUSH, VANISHED,
+            BD=columns, LENGTHS=layout.lengths, PAIRS=layout.pairs, SPLIT=layout.split, RESET=reset, PUSHED=pushed,
+            BEGINS=pushed and begins,
             num_warps=1 if columns <= 128 else 2, **_ALWAYS,
         )  # fmt: skip
 

@@ -52,10 +52,11 @@ class Operations(ABC):
         """Vectors that rows are compared with at the start: costs are squared distances, or 2 − cos."""
 
     @abstractmethod
-    def refresh(self, card: Card, *, reset: bool = True, pushed: bool = False) -> None:
+    def refresh(self, card: Card, *, reset: bool = True, pushed: bool = False, begins: bool = False) -> None:
         """All of ``Clusters`` from the sums and the relaxation.
 
         ``reset``: the list of candidates becomes empty. ``pushed``: centres are moved by ``Clusters.push``.
+        ``begins``: a pass begins, and the push becomes a part of what means have moved since the pass before.
         """
 
     @abstractmethod

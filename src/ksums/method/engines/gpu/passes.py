@@ -24,7 +24,6 @@ from ksums.method.engines.gpu.lists import ends_of, nearest_lists, seeds_nearby
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.rows import Rows, new_table
 from ksums.method.engines.gpu.streaming import Chunks
-from ksums.planning.gpu import PUSH
 from ksums.planning.tiles import tiles_for
 
 _SHORT = 1 << 15
@@ -49,11 +48,29 @@ class Numbers(NamedTuple):
     norms: float  # Σ w|x|²
 
 
+class Left:
+    """What a pass has left: the labels, and the numbers on their way to the host. The next pass may begin meanwhile."""
+
+    def __init__(self, labels: torch.Tensor, numbers: torch.Tensor) -> None:
+        self.labels, self._event = labels.clone(), torch.cuda.Event() if numbers.is_cuda else None
+        self._numbers = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=numbers.is_cuda)
+        self._numbers.copy_(numbers, non_blocking=True)
+        if self._event is not None:
+            self._event.record()
+
+    def numbers(self) -> Numbers:
+        """The numbers of the pass; of a single problem."""
+        if self._event is not None:
+            self._event.synchronize()
+        return Numbers(*self._numbers[0].tolist())
+
+
 class Options(NamedTuple):
     """How passes are made."""
 
     blocks: int  # parts of a pass
     pushed: bool = False
+    short: bool = False  # whether the card would wait for the host
     graphs: bool = False  # whether passes may be recorded as CUDA graphs
     chunk: int = 0  # rows that are in low precision at a time; 0: all of them
 
@@ -113,7 +130,6 @@ class Passes:
         self._length = -(-self.share // options.blocks)
         self._stride = torch.ones(1, dtype=torch.int64, device=device)
         self._number = 0  # of passes that were made
-        self._before = torch.zeros_like(self.card.clusters.push)
         self.lists: Lists | None = None
         self._room: Lists | None = None
         self._numbers = torch.empty(layout.problems, len(Numbers._fields), dtype=torch.float64, device=device)
@@ -178,7 +194,7 @@ class Passes:
     def _add_up(self) -> None:
         self.operations.add_by_cluster(self.card.table, self.card.layout, self.card.state)
         if self.options.pushed:
-            self._before.copy_(self.centres())
+            self.card.clusters.before.copy_(self.centres())
 
     def _fill_empty(self) -> None:
         """Empty clusters, of equal seeds, get the rows of their problem that are farthest from theirs."""
@@ -232,26 +248,18 @@ class Passes:
     def _one_pass(self) -> None:
         card = self.card
         card.state.moved.zero_()
-        if self.options.pushed:
-            self._push()
         if self.lists is None:
             self._pass_over_blocks()
         else:
             self._pass_over_lists(self.lists)
         self.measure()
 
-    def _push(self) -> None:
-        """Where centres are heading."""
-        now = self.centres().float()
-        torch.sub(now, self._before, out=self.card.clusters.push).mul_(PUSH)
-        self._before.copy_(now)
-
     def _pass_over_blocks(self) -> None:
         card, problems = self.card, self.card.layout.problems
         order = self._sorted(card.state.labels if self.options.blocks == 1 else card.state.labels + self._block_of())
         for first in range(0, self.share, self._length):
             count = min(self._length, self.share - first)
-            self.operations.refresh(card, pushed=self.options.pushed)
+            self.operations.refresh(card, pushed=self.options.pushed, begins=first == 0)
             self._propose(card, order, first * problems, count)
             self.operations.decide(card, count * problems)
 
@@ -261,7 +269,7 @@ class Passes:
         order, groups = self._grouped()
         length = -(-k // self.options.blocks)
         for first in range(0, k, length):
-            self.operations.refresh(card, pushed=self.options.pushed)
+            self.operations.refresh(card, pushed=self.options.pushed, begins=first == 0)
             self.propose_from_lists(card, order, groups, lists, first, min(length, k - first))
             self.operations.decide(card, card.layout.n)
 
@@ -361,6 +369,10 @@ class Passes:
         if not self._known:
             self._known = [Numbers(*row) for row in self._numbers.tolist()]
         return self._known
+
+    def leave(self) -> Left:
+        """What the last pass left, for later."""
+        return Left(self.card.state.labels, self._numbers)
 
     def objective(self) -> float:
         """What the last pass left, in the units of the prepared rows: n times the objective."""

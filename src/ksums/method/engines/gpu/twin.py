@@ -11,12 +11,13 @@ import torch
 from ksums.method.engines.gpu.card import FAR, Card, Clusters, Layout, Lists, State, Table
 from ksums.method.engines.gpu.operations import Operations
 from ksums.method.engines.gpu.rows import scrambled_keys
-from ksums.planning.gpu import PER_SIZE
+from ksums.planning.gpu import PER_SIZE, PUSH
 from ksums.planning.tiles import tolerance_for
 from ksums.rules.kinds import VANISHED
 
 _ABOVE = 2.0
 _ROUNDING = 1e-6
+_TINY = 1e-30
 _NO_CLAIM = 0x7FFFFFFFFFFFFFFF
 
 
@@ -71,7 +72,7 @@ class Twin(Operations):
         clusters.join.fill_(0.0 if card.layout.lengths else 1.0)
         clusters.base.copy_(clusters.low_squares)
 
-    def refresh(self, card: Card, *, reset: bool = True, pushed: bool = False) -> None:
+    def refresh(self, card: Card, *, reset: bool = True, pushed: bool = False, begins: bool = False) -> None:
         """See ``operations.Operations``."""
         layout, _, state, clusters, candidates = card
         n = state.sizes.double() / layout.fixed_weight
@@ -79,10 +80,14 @@ class Twin(Operations):
         composites = state.composites.double() / layout.fixed
         clusters.sq_composites.copy_(composites.square().sum(1))
         if pushed:
+            if begins:
+                means = (composites / n.clamp(min=_TINY)[:, None]).float()
+                clusters.push.copy_((means - clusters.before) * PUSH)
+                clusters.before.copy_(means)
             composites += n[:, None] * clusters.push.double()
-        length = n.clamp(min=1e-30)
+        length = n.clamp(min=_TINY)
         if layout.lengths:
-            length = torch.maximum(composites.square().sum(1).sqrt(), VANISHED * n + 1e-30)
+            length = torch.maximum(composites.square().sum(1).sqrt(), VANISHED * n + _TINY)
         clusters.vectors.copy_(composites / length[:, None])
         both = _write_low(layout, clusters, clusters.vectors)
         if layout.lengths:

@@ -8,10 +8,10 @@ import triton.language as tl
 
 @triton.jit
 def coefficients(
-    composites, counts, sizes, norm_sums, relaxation, push, vectors, low, low_squares, join, base, stay, weight,
+    composites, counts, sizes, norm_sums, relaxation, push, before, vectors, low, low_squares, join, base, stay, weight,
     scatter, members, sq_composites, leavers, claims, candidates, k, d, padded, inv_fixed, inv_weight, inv_square,
-    per_size, vanished, BD: tl.constexpr, LENGTHS: tl.constexpr, PAIRS: tl.constexpr, SPLIT: tl.constexpr,
-    RESET: tl.constexpr, PUSHED: tl.constexpr,
+    per_size, push_by, vanished, BD: tl.constexpr, LENGTHS: tl.constexpr, PAIRS: tl.constexpr, SPLIT: tl.constexpr,
+    RESET: tl.constexpr, PUSHED: tl.constexpr, BEGINS: tl.constexpr,
 ):  # fmt: skip
     """One program for each cluster. With n its size and p the relaxation, at most ``per_size``·n and at least 1:
 
@@ -19,7 +19,7 @@ def coefficients(
     LENGTHS: ``join`` and ``stay`` p/|D|. PAIRS, where a row costs n·(|x − C|² + S) with S the mean square around C, and
     m counts rows: ``join`` n·(m/(m + 1))^(p − 1), ``stay`` n·(m/(m − 1))^(p − 1), ``base`` join·(|C|² + S).
     RESET: there are no candidates any more. PUSHED: D is what it would be if the centre were moved by ``push``;
-    ``sq_composites`` is D·D as it is.
+    ``sq_composites`` is D·D as it is. BEGINS: ``push`` becomes ``push_by``·(D/n − before), and ``before`` D/n.
     """
     r = tl.program_id(0)
     r64 = r.to(tl.int64)
@@ -32,8 +32,17 @@ def coefficients(
         c = tl.load(composites + r64 * d + t, mask=t < d, other=0).to(tl.float64) * inv_fixed
         square += tl.sum(c * c)
         if PUSHED:
-            c += n * tl.load(push + r64 * d + t, mask=t < d, other=0.0).to(tl.float64)
+            if BEGINS:
+                mean = (c / tl.maximum(n, 1e-30)).to(tl.float32)
+                step = (mean - tl.load(before + r64 * d + t, mask=t < d, other=0.0)) * push_by
+                tl.store(before + r64 * d + t, mean, mask=t < d)
+                tl.store(push + r64 * d + t, step, mask=t < d)
+            else:
+                step = tl.load(push + r64 * d + t, mask=t < d, other=0.0)
+            c += n * step.to(tl.float64)
             pushed += tl.sum(c * c)
+    if BEGINS:
+        tl.debug_barrier()  # what one thread has stored another one may load
     if LENGTHS:
         length = tl.maximum(tl.sqrt(pushed if PUSHED else square), vanished * n + 1e-30)
     else:
