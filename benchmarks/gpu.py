@@ -331,6 +331,7 @@ def main() -> None:
             for k in case.ks:
                 for objective in ("distortion", "pairwise")[: 2 if k <= MOST_FOR_PAIRS else 1]:
                     keep("cpu", beside_the_cpu(case, X, k, objective))
+            save("gpu", results)
     print_table(results["race"], ["data", "k", "iterations", "flash-kmeans, ms", "time ratio"], short)
     print_table(results["memory"], ["data", "k", "share of X", "rest, bytes"], short)
     print(results["repeats"])

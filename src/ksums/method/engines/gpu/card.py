@@ -187,7 +187,7 @@ def new_state(layout: Layout, device: torch.device) -> State:
 def new_clusters(layout: Layout, device: torch.device, *, pushed: bool = False) -> Clusters:
     """Room for what kernels ask about clusters; ``pushed``: with room for what is added to their centres.
 
-    But for columns that are padding, all of it is written before it is read.
+    All of it is written before it is read.
     """
     k = layout.clusters
 
@@ -199,7 +199,7 @@ def new_clusters(layout: Layout, device: torch.device, *, pushed: bool = False) 
         push=torch.empty(k if pushed else 0, layout.d, device=device),
         before=torch.empty(k if pushed else 0, layout.d, device=device),
         vectors=torch.empty(k, layout.d, device=device),
-        low=torch.zeros(2 if layout.split else 1, k, layout.padded, dtype=torch.float16, device=device),
+        low=torch.empty(2 if layout.split else 1, k, layout.padded, dtype=torch.float16, device=device),
         low_squares=of_clusters(torch.float32),
         join=of_clusters(torch.float32),
         base=of_clusters(torch.float32),

@@ -128,7 +128,7 @@ class Passes:
         self._chunks = Chunks(operations, table, layout, options.chunk)
         self.share = layout.n // layout.problems  # rows of a problem
         self._length = -(-self.share // options.blocks)
-        self._stride = torch.ones(1, dtype=torch.int64, device=device)
+        self._stride = torch.empty(1, dtype=torch.int64, device=device)
         self._number = 0  # of passes that were made
         self.lists: Lists | None = None
         self._room: Lists | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from ksums.method.engines.gpu.card import REACH, Layout, Table
@@ -20,8 +21,6 @@ _EXPONENT, _EXPONENT_OF_WIDE = 120, 1000
 """Exponents that are safe in float32 and in float64."""
 
 
-_SIGNS = torch.tensor([[1.0], [1.0], [1.0], [-1.0]], dtype=torch.float64)
-"""Of the moments: the last one is minus the largest value."""
 _ROUNDING = 1e-10
 """The share of a sum of squares by which it may be wrong."""
 
@@ -70,16 +69,17 @@ def read_rows(
         weights = (own / mean_weight).float()
     if lengths is not None and active is not None:
         lengths = lengths[active]
-    total, powers, least, most = operations.moments(X, active, device).cpu() * _SIGNS  # d numbers: faster on the host
+    total, powers, least, negative = operations.moments(X, active, device).cpu().numpy()  # d numbers each
     n = len(X) if active is None else len(active)
-    mean = torch.zeros_like(total) if cosine else total / n
-    squares = float(n) if cosine else float(((powers - n * mean * mean).clamp(min=0.0) + _ROUNDING * powers).sum())
+    mean = np.zeros_like(total) if cosine else total / n
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is refused by who asked
+        squares = float(n) if cosine else float((np.maximum(powers - n * mean * mean, 0.0) + _ROUNDING * powers).sum())
+        largest = float(np.maximum(-negative - mean, mean - least).max())
     if weights is not None and not cosine:
         squares *= float(weights.max())
-    largest = float(torch.maximum(most - mean, mean - least).max())
     sigma = 1.0 if cosine else _scale(largest, exact)
-    mean = mean.to(exact).to(device)
-    return Rows(X, device, active, weights, mean, lengths, largest, squares, sigma, mean_weight)
+    known = torch.from_numpy(mean).to(exact).to(device)
+    return Rows(X, device, active, weights, known, lengths, largest, squares, sigma, mean_weight)
 
 
 def new_table(rows: Rows, layout: Layout, order: torch.Tensor, chunk: int) -> Table:

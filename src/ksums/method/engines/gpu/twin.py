@@ -179,7 +179,7 @@ class Twin(Operations):
         """See ``operations.Operations``."""
         layout, clusters = card.layout, card.clusters
         r = torch.arange(first, first + count, device=clusters.low.device)
-        c = clusters.low.float()
+        c = clusters.low[:, :, : layout.d].float()
         products = c[0, r] @ c[0].T
         if layout.split:
             products = products + c[1, r] @ c[0].T + c[0, r] @ c[1].T
