@@ -3,7 +3,9 @@
 Also rows that stay in memory of the host, beside rows on the card; and many small problems in one call.
 
     python benchmarks/gpu.py            some minutes on a card; results/gpu.json
-    python benchmarks/gpu.py SIFT …     only the cases whose names begin like this; replaces their earlier results
+    python benchmarks/gpu.py SIFT …     only the cases whose names begin like this
+
+Results that are not measured again, or not yet, are kept and marked as earlier ones.
 
 Needs a CUDA device; flash-kmeans (pip install flash-kmeans==0.3.1) is the peer. Both start from random rows. A fit is
 timed from the tensor on the card to the labels after each pass, preparation included; kernels are compiled before, and
@@ -42,6 +44,10 @@ REPEATS = 21
 """Fits whose labels must be the same: a third with CUDA graphs, a third without, a third with rows of the host."""
 BATCHES = [(32, 4096, 64, 64), (32, 16_384, 128, 256), (32, 65_536, 128, 1000), (256, 1024, 64, 16)]
 """Problems, rows of each, columns and clusters."""
+PARTS = "race", "cpu", "memory", "streamed", "batches"
+"""The parts of the results that are tables."""
+KEYS = "data", "k", "iterations", "objective", "problems", "n", "d"
+"""Rows of a table that agree in all of these are of the same case."""
 
 
 class Case(NamedTuple):
@@ -288,20 +294,20 @@ def main() -> None:
     names, path = sys.argv[1:], HERE / "results" / "gpu.json"
     old = json.loads(path.read_text())["results"] if path.exists() else {}
     results: dict[str, Any] = {"card": torch.cuda.get_device_name(), "torch": torch.__version__}
-    results |= {part: [] for part in ("race", "cpu", "memory", "streamed", "batches")}
+    results |= {part: [{**row, "earlier": True} for row in old.get(part, [])] for part in PARTS}
     results["repeats"] = old.get("repeats", {}) if names else {}
 
     def is_asked(name: str) -> bool:
         return not names or any(name.startswith(each) for each in names)
 
     def keep(part: str, row: dict[str, Any]) -> None:
-        results[part].append(row)
+        same = [at for at, known in enumerate(results[part]) if all(known.get(name) == row.get(name) for name in KEYS)]
+        at = same[0] if same else len(results[part])
+        results[part][at : at + 1] = [row]
         print(part, json.dumps(row), flush=True)
 
     for case in CASES:
         if not is_asked(case.name):
-            for part in ("race", "cpu", "memory"):
-                results[part] += [row for row in old.get(part, []) if row["data"] == case.name]
             continue
         X = case.make()
         for k in case.ks:
@@ -320,10 +326,6 @@ def main() -> None:
     if is_asked("batches"):
         for shape in BATCHES:
             keep("batches", many_problems(shape))
-    else:
-        results["batches"] = old.get("batches", [])
-    if not is_asked("4M"):
-        results["streamed"] = old.get("streamed", [])
     save("gpu", results)
     for case in CASES:  # last: the CPU takes longest
         if case.on_cpu and is_asked(case.name):

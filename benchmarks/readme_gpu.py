@@ -11,6 +11,11 @@ def _found() -> dict[str, Any]:
     return results("gpu")["results"]
 
 
+def _words(words: str, rows: list[dict[str, Any]]) -> str:
+    """Words before a table, which say if it is of an earlier version."""
+    return words + (" (measured before the last changes):" if any(row.get("earlier") for row in rows) else ":")
+
+
 def card_headline() -> list[str]:
     """One sentence for the README."""
     found = _found()
@@ -69,8 +74,8 @@ def beside_the_cpu() -> list[str]:
         ]
         for row in found["cpu"]
     ]
-    words = f"Default effort on the card and on the {machine['cores']} cores of the same machine, mean of two seeds:"
-    return [words, "", *markdown(rows)]
+    words = f"Default effort on the card and on the {machine['cores']} cores of the same machine, mean of two seeds"
+    return [_words(words, found["cpu"]), "", *markdown(rows)]
 
 
 def repeated() -> list[str]:
@@ -80,8 +85,8 @@ def repeated() -> list[str]:
     most = max(row["share of X"] for row in found["memory"] if row["data"].startswith("4M"))
     rest = max(row["rest, bytes"] for row in found["memory"])
     return [
-        f"{fits} times 21 fits (two data sets, l2 and cosine; with CUDA graphs, without, and with rows read from the "
-        f"host in chunks) gave {' or '.join(map(str, labels))} set of labels each. A fit of 4,000,000 × 128 float32 "
+        f"{fits} times 21 fits (two data sets; E_m under l2 and cosine, E_s; with CUDA graphs, without, and with rows "
+        f"read from the host in chunks) gave {' or '.join(map(str, labels))} set of labels each. A fit of 4,000,000 × 128 float32 "
         f"rows adds {100 * most:.0f} % of their memory at most: 50 % is the copy in float16, the rest labels, orders "
         f"and lists of candidates. In all fits of the table the memory beside X was at most 60 % of X and {rest:.0f} "
         "bytes for each row and each number of a centre."
@@ -123,5 +128,5 @@ def many_problems() -> list[str]:
         for row in _found()["batches"]
     ]
     words = "`ksums.torch.batched` beside flash-kmeans, float16, groups of random centres (four times as many as "
-    words += "clusters); whole calls, with checks, seeds and the recording of CUDA graphs:"
-    return [words, "", *markdown(rows)]
+    words += "clusters); whole calls, with checks, seeds and the recording of CUDA graphs"
+    return [_words(words, _found()["batches"]), "", *markdown(rows)]
