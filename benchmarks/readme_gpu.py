@@ -86,9 +86,9 @@ def repeated() -> list[str]:
     rest = max(row["rest, bytes"] for row in found["memory"])
     return [
         f"{fits} times 21 fits (two data sets; E_m under l2 and cosine, E_s; with CUDA graphs, without, and with rows "
-        f"read from the host in chunks) gave {' or '.join(map(str, labels))} set of labels each. A fit of 4,000,000 × 128 float32 "
-        f"rows adds {100 * most:.0f} % of their memory at most: 50 % is the copy in float16, the rest labels, orders "
-        f"and lists of candidates. In all fits of the table the memory beside X was at most 60 % of X and {rest:.0f} "
+        f"read from the host in chunks) gave {' or '.join(map(str, labels))} set of labels each. A fit of 4,000,000 × "
+        f"128 float32 rows adds {100 * most:.0f} % of their memory at most: 50 % is the copy in float16, the rest "
+        f"labels, orders and lists of candidates. In all fits of the table the memory beside X was at most 60 % of X and {rest:.0f} "
         "bytes for each row and each number of a centre."
     ]
 
