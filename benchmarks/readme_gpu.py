@@ -88,8 +88,8 @@ def repeated() -> list[str]:
         f"{fits} times 21 fits (two data sets; E_m under l2 and cosine, E_s; with CUDA graphs, without, and with rows "
         f"read from the host in chunks) gave {' or '.join(map(str, labels))} set of labels each. A fit of 4,000,000 × "
         f"128 float32 rows adds {100 * most:.0f} % of their memory at most: 50 % is the copy in float16, the rest "
-        f"labels, orders and lists of candidates. In all fits of the table the memory beside X was at most 60 % of X and {rest:.0f} "
-        "bytes for each row and each number of a centre."
+        "labels, orders and lists of candidates. In all fits of the table the memory beside X was at most 60 % of X "
+        f"and {rest:.0f} bytes for each row and each number of a centre."
     ]
 
 
