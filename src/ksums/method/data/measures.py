@@ -58,20 +58,22 @@ def measure_clusters(
     n, d = X.shape
     parts = list(blocks(n, max(1, _NUMBERS // max(1, d)) if not sparse.issparse(X) else _SPARSE_BLOCK))
 
-    def read(part: slice) -> tuple[slice, Matrix]:
-        return part, unit_rows(X[part]) if metric == "cosine" else X[part]
+    def read(part: slice) -> Matrix:
+        return unit_rows(X[part]) if metric == "cosine" else X[part]
+
+    def count(part: slice) -> tuple[slice, Matrix, np.ndarray, np.ndarray]:
+        own = np.ones(part.stop - part.start) if weights is None else weights[part]
+        return part, read(part), own, np.bincount(labels[part], None if weights is None else own, minlength=k)
 
     def measure(part: slice) -> np.ndarray:
-        block = read(part)[1]
-        distances = sq_distances_to_own(block, centres, labels[part])
+        distances = sq_distances_to_own(read(part), centres, labels[part])
         weighted = distances if weights is None else distances * weights[part]
         return np.bincount(labels[part], weighted, minlength=k)
 
     measures = ClusterMeasures(np.zeros(k), np.zeros((k, d)), np.zeros(k))
-    for part, block in in_order(read, parts):
-        measures.sizes[:] += np.bincount(labels[part], None if weights is None else weights[part], minlength=k)
-        own_weights = np.ones(block.shape[0]) if weights is None else weights[part]
-        add_by_cluster(block, labels[part], own_weights, measures.composites)
+    for part, block, own, sizes in in_order(count, parts):
+        measures.sizes[:] += sizes
+        add_by_cluster(block, labels[part], own, measures.composites)
     centres = measures.centres
     for squares in in_order(measure, parts):
         measures.squares[:] += squares

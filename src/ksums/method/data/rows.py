@@ -24,6 +24,7 @@ from scipy import sparse
 from ksums.compute.arrays import Matrix, arithmetic_of, blocks
 from ksums.compute.threads import in_order
 from ksums.method.data import norms
+from ksums.method.data.sums import column_sums
 
 _BLOCK_BYTES = 1 << 20
 """Rows are read in blocks of this size, which stays in the second-level cache."""
@@ -96,8 +97,10 @@ class Rows:
         """What rows that stand for several add to E_m, whatever the labels are."""
         return 0.0 if self.inner is None else float(self.inner.sum() / self.weights_of(self.active).sum())
 
-    def weights_of(self, ids: np.ndarray) -> np.ndarray:
-        return np.ones(len(ids)) if self.weights is None else self.weights[ids]
+    def weights_of(self, ids: np.ndarray | slice) -> np.ndarray:
+        if self.weights is not None:
+            return self.weights[ids]
+        return np.ones(ids.stop - ids.start if isinstance(ids, slice) else len(ids))
 
     def block_length(self) -> int:
         """Dense rows that are read at once."""
@@ -111,16 +114,14 @@ class Rows:
         for part in blocks(len(ids), length):
             yield ids[part]
 
-    def active_blocks(self) -> Iterator[np.ndarray]:
-        """The active rows in parts short enough to read at once; if all are active, no list of them is made."""
+    def active_blocks(self) -> Iterator[np.ndarray | slice]:
+        """The active rows in parts short enough to read at once: slices if all of them are active."""
         if self.known_active is not None:
-            yield from self.blocks_of(self.known_active)
-            return
-        for part in blocks(self.n, self.block_length() if not self.is_sparse else _SPARSE_BLOCK):
-            yield np.arange(part.start, part.stop)
+            return self.blocks_of(self.known_active)
+        return blocks(self.n, self.block_length() if not self.is_sparse else _SPARSE_BLOCK)
 
-    def read(self, ids: np.ndarray, dtype=None, out: np.ndarray | None = None) -> Matrix:
-        """Prepared rows: an array (``out``, if given), or a CSR array for sparse data."""
+    def read(self, ids: np.ndarray | slice, dtype=None, out: np.ndarray | None = None) -> Matrix:
+        """Prepared rows: an array (``out``, if given), or a CSR array for sparse data. A slice is read fastest."""
         dtype = self.dtype if dtype is None else np.dtype(dtype)
         by_row = len(self.scales) > 1
         if self.ids is not None:
@@ -130,19 +131,29 @@ class Rows:
             block = self.X[ids].astype(dtype)
             block.data *= np.repeat(scales, np.diff(block.indptr)) if by_row else scales
             return block
-        if out is None:
-            out = np.empty((len(ids), self.d), dtype)
-        if self.X.dtype == dtype:
-            np.take(self.X, ids, axis=0, out=out, mode="clip")  # with mode="raise" NumPy would buffer the output
+        shift = None if self.shift is None else self.shift.astype(dtype, copy=False)
+        if isinstance(ids, slice):
+            block = self.X[ids]
+            out = np.empty(block.shape, dtype) if out is None else out
+            np.subtract(block, 0 if shift is None else shift, out=out, dtype=dtype, casting="unsafe")
         else:
-            out[...] = self.X[ids]
-        if self.shift is not None:
-            out -= self.shift.astype(dtype, copy=False)
+            out = np.empty((len(ids), self.d), dtype) if out is None else out
+            if self.X.dtype == dtype:
+                np.take(self.X, ids, axis=0, out=out, mode="clip")  # with mode="raise" NumPy would buffer the output
+            else:
+                out[...] = self.X[ids]
+            if shift is not None:
+                out -= shift
         if by_row:
             out *= scales[:, None]
         elif scales[0] != 1:
             out *= scales[0]
         return out
+
+
+def listed(ids: np.ndarray | slice) -> np.ndarray:
+    """The numbers of the rows of a part."""
+    return np.arange(ids.start, ids.stop) if isinstance(ids, slice) else ids
 
 
 def plain_rows(points: np.ndarray) -> Rows:
@@ -252,7 +263,7 @@ def _mean_and_reach(rows: Rows) -> tuple[np.ndarray, float]:
 
     def measure(part: np.ndarray | slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         block = rows.X[part].astype(rows.dtype, copy=False) if isinstance(part, slice) else rows.read(part)
-        return block.sum(axis=0, dtype=np.float64), *norms.column_range(block)
+        return column_sums(block), *norms.column_range(block)
 
     parts: Any = blocks(rows.n, rows.block_length())  # without a copy
     if rows.known_active is not None:

@@ -23,6 +23,15 @@ def add_by_cluster(
     add_rows(_widened(block), own, weights, composites)
 
 
+def column_sums(block: np.ndarray) -> np.ndarray:
+    """Σ x in float64, row after row: as NumPy adds up, which takes four times as long for narrow rows."""
+    if block.shape[1] == 1 or not block.flags.c_contiguous:  # NumPy adds these up in another order
+        return block.sum(axis=0, dtype=np.float64)
+    sums = np.zeros((1, block.shape[1]))
+    add_by_cluster(block, np.zeros(len(block), np.int32), np.ones(len(block)), sums)
+    return sums[0]
+
+
 def _add_sparse(block: sparse.csr_array, own: np.ndarray, weights: np.ndarray, composites: np.ndarray) -> None:
     terms = np.diff(block.indptr)
     clusters, (k, d) = np.repeat(own, terms), composites.shape

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ksums.compute.threads import in_order
-from ksums.method.data.rows import Rows, gathered
+from ksums.method.data.rows import Rows, gathered, listed
 from ksums.method.data.sums import sq_distances_to_own
 from ksums.method.fitting.records import PassRecord
 from ksums.method.state.state import ClusterState
@@ -31,7 +31,7 @@ def share_of_far(rows: Rows, state: ClusterState) -> tuple[float, bool]:
     """Σ w·|x − C_r|², and whether more than next to nothing of it is from rows far out."""
     centres, limit = state.composites / state.sizes[:, None], NUMBERS.far * objective_value("distortion", state)
 
-    def sums(ids: np.ndarray) -> tuple[float, float]:
+    def sums(ids: np.ndarray | slice) -> tuple[float, float]:
         squares = sq_distances_to_own(rows.read(ids), centres, state.labels[ids])
         weighted = rows.weights_of(ids) * squares
         return float(weighted.sum()), float(weighted[squares > limit].sum())
@@ -52,7 +52,7 @@ def draw_looks(
     """
     k, centres, mass = len(state.sizes), state.composites / state.sizes[:, None], float(state.sizes.sum())
 
-    def shares(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def shares(ids: np.ndarray | slice) -> tuple[np.ndarray | slice, np.ndarray, np.ndarray]:
         labels, weights = state.labels[ids], rows.weights_of(ids)
         squares = sq_distances_to_own(rows.read(ids), centres, labels)
         return ids, weights, weights * (1.0 / mass + squares / total + 1.0 / (k * state.sizes[labels]))
@@ -62,8 +62,8 @@ def draw_looks(
     for ids, weights, share in in_order(shares, rows.active_blocks()):
         for at, count in enumerate(counts):
             chances = np.minimum(1.0, count / 3.0 * share)  # the shares add up to 3
-            is_drawn = rng.random(len(ids)) < chances
-            drawn[at].append(ids[is_drawn])
+            is_drawn = rng.random(len(chances)) < chances
+            drawn[at].append(listed(ids)[is_drawn])
             weights_of_drawn[at].append(weights[is_drawn] / chances[is_drawn])
     looks = []
     for parts, weights_of_parts in zip(drawn, weights_of_drawn, strict=True):
