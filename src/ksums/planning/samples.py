@@ -146,6 +146,7 @@ class SampleNumbers(NamedTuple):
     passes_of_look: int = 3  # over all rows, before they are looked at, and after
     tol_of_look: float = 1e-4  # of these passes
     least_gain_of_look: float = 3e-4  # of a search on it, so that all rows are asked
+    last_gain_of_look: float = 5e-4  # on all rows, up to which no further look would bring anything
     agree: float = 5e-4  # if the best two candidates differ by more than this share, further samples are drawn
 
 

@@ -188,7 +188,9 @@ class SampleSearch:
             better = None if centres is None else self._if_better(centres, engine, looks[1:])
             if better is None:
                 break
-            engine = better
+            gain, engine = _gain(engine, better), better
+            if gain <= NUMBERS.last_gain_of_look:
+                break
         return engine, engine is not first
 
     def _search_look(self, look: Look, plan: Plan) -> np.ndarray | None:
@@ -260,6 +262,12 @@ class SampleSearch:
 
 def _centres_of(engine: BlockEngine) -> np.ndarray:
     return engine.state.composites / engine.state.sizes[:, None]
+
+
+def _gain(before: BlockEngine, after: BlockEngine) -> float:
+    """The share by which the objective fell."""
+    value = objective_value("distortion", before.state)
+    return 1.0 - objective_value("distortion", after.state) / value if value > 0.0 else 0.0
 
 
 def _is_lower(one: BlockEngine, other: BlockEngine) -> bool:
