@@ -113,9 +113,11 @@ FIT = "import numpy as np; from ksums import KSums; KSums(3).fit(np.random.defau
 """This script makes one small fit."""
 
 
-def test_compiling_is_announced_once(tmp_path):
-    first = run_python(FIT, NUMBA_CACHE_DIR=str(tmp_path))
-    again = run_python(FIT, NUMBA_CACHE_DIR=str(tmp_path))
+@pytest.mark.parametrize("rows", [50, 10_000])
+def test_compiling_is_announced_once(tmp_path, rows):
+    code = FIT.replace("50", str(rows))
+    first = run_python(code, NUMBA_CACHE_DIR=str(tmp_path))
+    again = run_python(code, NUMBA_CACHE_DIR=str(tmp_path))
     assert first.stderr.count("is compiling its kernels") == 1
     assert again.stderr == ""
 

@@ -7,6 +7,9 @@ from scipy import sparse
 
 from ksums.compute.arrays import Matrix
 
+_MANY_ROWS = 1 << 13
+"""Blocks of fewer rows are wide, or the data is small: nothing is gained, and Numba need not be loaded for a plan."""
+
 
 def add_by_cluster(
     block: Matrix,  # IN     (b, d)  rows
@@ -25,7 +28,8 @@ def add_by_cluster(
 
 def column_sums(block: np.ndarray) -> np.ndarray:
     """Σ x in float64, row after row: as NumPy adds up, which takes four times as long for narrow rows."""
-    if block.shape[1] == 1 or not block.flags.c_contiguous:  # NumPy adds these up in another order
+    in_this_order = block.shape[1] > 1 and block.flags.c_contiguous  # NumPy adds others up in another order
+    if len(block) < _MANY_ROWS or not in_this_order:
         return block.sum(axis=0, dtype=np.float64)
     sums = np.zeros((1, block.shape[1]))
     add_by_cluster(block, np.zeros(len(block), np.int32), np.ones(len(block)), sums)
