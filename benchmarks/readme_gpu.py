@@ -11,7 +11,7 @@ def _found() -> dict[str, Any]:
     return results("gpu")["results"]
 
 
-def _words(words: str, rows: list[dict[str, Any]]) -> str:
+def _introduction(words: str, rows: list[dict[str, Any]]) -> str:
     """Words before a table, which say if it is of an earlier version."""
     return words + (" (measured before the last changes):" if any(row.get("earlier") for row in rows) else ":")
 
@@ -75,7 +75,7 @@ def beside_the_cpu() -> list[str]:
         for row in found["cpu"]
     ]
     words = f"Default effort on the card and on the {machine['cores']} cores of the same machine, mean of two seeds"
-    return [_words(words, found["cpu"]), "", *markdown(rows)]
+    return [_introduction(words, found["cpu"]), "", *markdown(rows)]
 
 
 def repeated() -> list[str]:
@@ -129,4 +129,4 @@ def many_problems() -> list[str]:
     ]
     words = "`ksums.torch.batched` beside flash-kmeans, float16, groups of random centres (four times as many as "
     words += "clusters); whole calls, with checks, seeds and the recording of CUDA graphs"
-    return [_words(words, _found()["batches"]), "", *markdown(rows)]
+    return [_introduction(words, _found()["batches"]), "", *markdown(rows)]

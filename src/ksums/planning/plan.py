@@ -313,8 +313,8 @@ class CardPlan:
     tol: float
     """These end when one of them gains no more than this, relatively."""
     settling: int
-    """Rounds of each pass in which a cluster takes part in at most one move at a time, until nothing moves; 0: there
-    are no such passes, and the best pass is kept."""
+    """Rounds of each pass in which a cluster takes part in at most one move at a time, until nothing moves. If 0,
+    there are no such passes and the best pass is kept."""
     max_iter: int
     """Most passes of a run."""
     sample: Plan | None = None

@@ -61,7 +61,7 @@ def measure_clusters(
     def read(part: slice) -> Matrix:
         return unit_rows(X[part]) if metric == "cosine" else X[part]
 
-    def count(part: slice) -> tuple[slice, Matrix, np.ndarray, np.ndarray]:
+    def sizes_of(part: slice) -> tuple[slice, Matrix, np.ndarray, np.ndarray]:
         own = np.ones(part.stop - part.start) if weights is None else weights[part]
         return part, read(part), own, np.bincount(labels[part], None if weights is None else own, minlength=k)
 
@@ -71,7 +71,7 @@ def measure_clusters(
         return np.bincount(labels[part], weighted, minlength=k)
 
     measures = ClusterMeasures(np.zeros(k), np.zeros((k, d)), np.zeros(k))
-    for part, block, own, sizes in in_order(count, parts):
+    for part, block, own, sizes in in_order(sizes_of, parts):
         measures.sizes[:] += sizes
         add_by_cluster(block, labels[part], own, measures.composites)
     centres = measures.centres

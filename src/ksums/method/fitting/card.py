@@ -18,7 +18,7 @@ from ksums.method.data.rows import prepare
 from ksums.method.engines.gpu.card import Layout, Table, layout_for
 from ksums.method.engines.gpu.merge_split import merge_split
 from ksums.method.engines.gpu.operations import Operations
-from ksums.method.engines.gpu.passes import Left, Numbers, Options, Passes
+from ksums.method.engines.gpu.passes import Numbers, Options, Outcome, Passes
 from ksums.method.engines.gpu.rows import Rows, scrambled
 from ksums.method.fitting.budget import Budget
 from ksums.method.fitting.fit import fit
@@ -235,20 +235,20 @@ class CardRun:
         Where passes are short, one begins before the one before it is recorded, so that the card does not wait for the
         host. It does not count if that record stops the fit.
         """
-        waiting: deque[tuple[float, Left]] = deque()
+        waiting: deque[tuple[float, Outcome]] = deque()
         for relaxation in self.plan.relaxations:
             if self.stopped:
                 return
             self._one_pass(relaxation)
-            waiting.append((relaxation, self.passes.leave()))
+            waiting.append((relaxation, self.passes.outcome()))
             if len(waiting) > self.passes.options.short:
-                self._annealed(*waiting.popleft())
+                self._record_annealing(*waiting.popleft())
         while waiting and not self.stopped:
-            self._annealed(*waiting.popleft())
+            self._record_annealing(*waiting.popleft())
 
-    def _annealed(self, relaxation: float, left: Left) -> None:
+    def _record_annealing(self, relaxation: float, outcome: Outcome) -> None:
         self.job.listener.pass_begins()
-        self._record("annealing", relaxation, left=left)
+        self._record("annealing", relaxation, outcome=outcome)
 
     def _improve(self) -> None:
         """Passes at p = 1 while they gain; continues from the best labels so far."""
@@ -316,13 +316,15 @@ class CardRun:
             return pairwise, distortion, pairwise
         return 1.0 - numbers.lengths / layout.n if layout.lengths else distortion, distortion, pairwise
 
-    def _record(self, stage: str, relaxation: float, trials: int = 0, kept: int = 0, left: Left | None = None) -> None:
-        """Make a record, remember the best labels, and tell whoever listens. ``left``: by a pass; None: by the last."""
-        left = left or self.passes.leave()
-        numbers = left.numbers()
+    def _record(
+        self, stage: str, relaxation: float, trials: int = 0, kept: int = 0, outcome: Outcome | None = None
+    ) -> None:
+        """Make a record, remember the best labels, and tell whoever listens. ``outcome``: of a pass; None: the last."""
+        outcome = outcome or self.passes.outcome()
+        numbers = outcome.numbers()
         objective, distortion, pairwise = self._measures(numbers)
         if objective < self.value:
-            self.value, self._best = objective, left.labels
+            self.value, self._best = objective, outcome.labels
         self.records.append(
             PassRecord(
                 index=len(self.records) + 1,

@@ -48,7 +48,7 @@ class Numbers(NamedTuple):
     norms: float  # Σ w|x|²
 
 
-class Left:
+class Outcome:
     """What a pass has left: the labels, and the numbers on their way to the host. The next pass may begin meanwhile."""
 
     def __init__(self, labels: torch.Tensor, numbers: torch.Tensor) -> None:
@@ -370,9 +370,9 @@ class Passes:
             self._known = [Numbers(*row) for row in self._numbers.tolist()]
         return self._known
 
-    def leave(self) -> Left:
-        """What the last pass left, for later."""
-        return Left(self.card.state.labels, self._numbers)
+    def outcome(self) -> Outcome:
+        """Of the last pass, for later."""
+        return Outcome(self.card.state.labels, self._numbers)
 
     def objective(self) -> float:
         """What the last pass left, in the units of the prepared rows: n times the objective."""
