@@ -23,7 +23,7 @@ from ksums.method.fitting.looks import draw_looks, gain_of_search, share_of_far
 from ksums.method.starts.outliers import heavy_rows
 from ksums.method.state.limits import no_limits
 from ksums.method.state.state import build_state, renew_sq_composites
-from ksums.planning.blocks import block_length, cluster_groups
+from ksums.planning.blocks import FIRST_PUSHED, block_length, cluster_groups
 from ksums.rules.annealing import relaxed
 from ksums.rules.objectives import objective_value
 
@@ -55,9 +55,10 @@ def gains_left(X, labels, k, weights=None):
 
 
 def settle(engine, rng, most=500):
-    for _ in range(most):
+    """Make passes until nothing moves; return how many."""
+    for made in range(1, most + 1):
         if sum(engine.visit(engine.draw_order(rng))) == 0:
-            return
+            return made
     raise AssertionError("the passes did not end")
 
 
@@ -76,7 +77,7 @@ def test_passes_equal_those_of_the_reference(n, d, k, weighted, from_centres, rn
     reference = ReferenceBlocks(rows, build_state(rows, labels, k), HARTIGAN, no_limits(k), length=block_length(k))
     np.testing.assert_allclose(engine.state.composites, reference.state.composites, atol=1e-6)
     np.testing.assert_allclose(engine.state.norm_sums, reference.state.norm_sums)
-    for _ in range(6):
+    for _ in range(2 * FIRST_PUSHED):
         order = engine.draw_order(rng)
         assert sum(engine.visit(order)) == sum(reference.visit(order))
         np.testing.assert_array_equal(engine.state.labels[rows.active], reference.state.labels[rows.active])
@@ -100,6 +101,64 @@ def test_annealing_passes_equal_those_of_the_reference(n, d, k, weighted, rng):
         order = engine.draw_order(rng)
         assert sum(engine.visit(order)) == sum(reference.visit(order))
         np.testing.assert_array_equal(engine.state.labels, reference.state.labels)
+
+
+def slow_ground(rng, n, d, k):
+    """Return rows without groups, an engine for them, and a copy of it with the plain twin's passes."""
+    rows = prepare(rng.normal(size=(n, d)), "l2")
+    engine = BlockEngine.from_centres(rows, rows.read(np.arange(k)), HARTIGAN)
+    labels = engine.state.labels.copy()
+    return rows, engine, ReferenceBlocks(rows, build_state(rows, labels, k), HARTIGAN, no_limits(k), length=8192)
+
+
+@pytest.mark.parametrize(("n", "d", "k"), SHAPES)
+@pytest.mark.parametrize("push", [0.5, 4.0], ids=["as it is", "too far"])
+def test_pushed_passes_never_end_higher_and_equal_those_of_the_reference(push, n, d, k, rng, monkeypatch):
+    """Pushed four times as far as centroids have moved, most passes end higher, and are taken back."""
+    monkeypatch.setattr("ksums.method.engines.pushed.PUSH", push)
+    rows, engine, reference = slow_ground(rng, n, d, k)
+    values, taken_back = [], 0
+    for _ in range(12):
+        order = engine.draw_order(rng)
+        moves, of_reference = list(engine.visit(order)), list(reference.visit(order))
+        taken_back += min(moves) < 0
+        assert (min(moves) < 0) == (min(of_reference) < 0)
+        assert sum(moves) == sum(of_reference)
+        np.testing.assert_array_equal(engine.state.labels, reference.state.labels)
+        fresh = build_state(rows, engine.state.labels, k)
+        np.testing.assert_allclose(engine.state.composites, fresh.composites, atol=1e-6)
+        values.append(objective_value("distortion", fresh))
+    assert (np.diff(values) < 0).all()
+    assert (taken_back > 4) == (push == 4.0)
+
+
+def test_pushing_saves_passes(rng, monkeypatch):
+    passes = []
+    for first in (FIRST_PUSHED, 10_000):
+        monkeypatch.setattr("ksums.method.engines.pushed.FIRST_PUSHED", first)
+        _, engine, _ = slow_ground(np.random.default_rng(5), 40_000, 4, 8)
+        order = np.random.default_rng(0)
+        passes.append(settle(engine, order))
+    assert passes[0] < 0.6 * passes[1]
+
+
+@pytest.mark.parametrize("push", [0.5, 4.0], ids=["as it is", "too far"])
+def test_a_pushed_pass_that_is_left_early_leaves_the_sums_of_the_labels(push, rng, monkeypatch):
+    monkeypatch.setattr("ksums.method.engines.pushed.PUSH", push)
+    monkeypatch.setattr("ksums.method.engines.blocks._CALL", 1.0)
+    rows, engine, _ = slow_ground(rng, 40_000, 4, 8)
+    for _ in range(FIRST_PUSHED):
+        sum(engine.visit(engine.draw_order(rng)))
+    renew_sq_composites(engine.state)
+    before = objective_value("distortion", engine.state)
+    visit = engine.visit(engine.draw_order(rng))
+    next(visit)
+    visit.close()
+    fresh = build_state(rows, engine.state.labels, 8)
+    np.testing.assert_allclose(engine.state.composites, fresh.composites, atol=1e-6)
+    assert objective_value("distortion", fresh) <= before * (1 + 1e-12)
+    settle(engine, rng)
+    assert gains_left(rows.read(np.arange(rows.n)), engine.state.labels, 8) == 0
 
 
 @pytest.mark.parametrize(("n", "d", "k"), SHAPES)

@@ -221,12 +221,12 @@ def test_a_plan_with_samples_in_words():
         "search",
         "  middle     the best result continues on 50,000 rows",
         "  looks      up to 3 further samples, if there are rows far from their centres",
-        "  passes     exact over all rows, block by block, until nothing moves (after 64 passes: until one gains less "
+        "  passes     exact over all rows, block by block, until nothing moves (after 32 passes: until one gains less "
         "than 0.0001 %); at most 300 in all",
     ]
     assert plan({}, LARGE).summary == (
         "annealing and merge–split search on 2 samples of 5,000 rows, the best result continued on 50,000 rows, then "
-        "exact passes over all rows, block by block, until nothing moves (after 64 passes: until one gains less than "
+        "exact passes over all rows, block by block, until nothing moves (after 32 passes: until one gains less than "
         "0.0001 %)"
     )
 

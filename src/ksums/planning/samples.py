@@ -46,8 +46,8 @@ _SHARE_OF_MIDDLE = 8
 """There is no stage in the middle unless it is at most an eighth of the rows; all rows are then soon read."""
 _TOL = 1e-6
 """Passes over all rows end when one of them gains less than this share of the objective."""
-_EXACT_PASSES = 64
-"""With few clusters the first 64 passes ignore the tolerance, because most fits settle completely within them."""
+_EXACT_PASSES = 32
+"""With few clusters the first 32 passes ignore the tolerance, because most fits settle completely within them."""
 _MANY_CLUSTERS = 64
 """For k ≥ 64 the tolerance holds from the first pass on, because the last passes take long
 (``benchmarks/common_case.py``)."""

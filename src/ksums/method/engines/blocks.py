@@ -21,6 +21,7 @@ from ksums.method.engines.kernels.blocks import Proposals, pass_over_blocks
 from ksums.method.engines.kernels.bounds import Bounds, Drift, Relaxation
 from ksums.method.engines.kernels.tables import Centroids, Layout, Table, Work, renew_all
 from ksums.method.engines.protocol import Engine
+from ksums.method.engines.pushed import PushedEngine
 from ksums.method.state.limits import Limits, no_limits
 from ksums.method.state.state import ClusterState, renew_sq_composites
 from ksums.planning.blocks import PIECE, block_length, cluster_groups
@@ -34,7 +35,7 @@ _LONGER = 2.0
 """The margin allows for centroids this many times as long as the longest was."""
 
 
-class BlockEngine(Engine):
+class BlockEngine(PushedEngine):
     """See ``protocol.Engine``. Its order is one of blocks."""
 
     _table: Table
@@ -63,7 +64,7 @@ class BlockEngine(Engine):
         """See ``protocol.Engine``: the same with another relaxation."""
         super().use_rule(rule)
         self._table = self._table._replace(relaxation=_relaxation(rule, self.rows.heaviest))
-        self._renew()
+        self.renew()
 
     def bytes_of_bounds(self) -> int:
         """See ``protocol.Engine``."""
@@ -96,7 +97,7 @@ class BlockEngine(Engine):
         rows = np.concatenate([np.arange(first, min(first + self._layout.block, self.rows.n)) for first in starts])
         return rows if self.rows.weights is None else rows[self.rows.weights[rows] > 0]
 
-    def visit(self, order: np.ndarray) -> Iterator[int]:
+    def visit_blocks(self, order: np.ndarray) -> Iterator[int]:
         """Each block in turn; yields the number of moves, some blocks at a time."""
         result, moves = np.zeros(2, np.int64), 0
         more = self._drift, self._proposals, result
@@ -110,6 +111,19 @@ class BlockEngine(Engine):
             moves = int(result[0])
         if self._centroids.reach[1] > self._centroids.reach[0]:
             self._forget()
+
+    def renew(self) -> None:
+        """The centroids and all that is known of them, from the sums."""
+        renew_sq_composites(self.state)
+        renew_all(self.state, self._table.relaxation, self._centroids)
+        self._centroids.clock[0] += 1
+        self._centroids.stamps[:] = self._centroids.clock[0]
+
+    def look_again_at(self, ids: np.ndarray) -> None:
+        """See ``pushed.PushedEngine``."""
+        self._bounds.slack[ids] = -np.inf
+        if len(self._bounds.groups) > 2:
+            self._bounds.low[ids // PIECE, :, ids % PIECE] = -np.inf
 
     # ------------------------------------------------------------------------------------------ inside
     def _make_room(self, rows: Rows, k: int, d: int) -> None:
@@ -192,7 +206,7 @@ class BlockEngine(Engine):
         for workers, part in self._parts(order):
             workers.run(assign_blocks, *self._arguments(part), sums)
         if self.state.counts.min() > 0:
-            self._renew()
+            self.renew()
 
     def _arguments(self, order: np.ndarray) -> tuple[Any, ...]:
         """What both kernels are handed for some blocks; rows that are not in place are read first."""
@@ -212,19 +226,12 @@ class BlockEngine(Engine):
             for first in range(0, len(order), count):
                 yield workers, order[first : first + count]
 
-    def _renew(self) -> None:
-        """The centroids and all that is known of them, from the sums."""
-        renew_sq_composites(self.state)
-        renew_all(self.state, self._table.relaxation, self._centroids)
-        self._centroids.clock[0] += 1
-        self._centroids.stamps[:] = self._centroids.clock[0]
-
     def _forget(self) -> None:
         """Every row must be looked at again."""
         self._bounds.slack.fill(-np.inf)
         self._bounds.low.fill(-np.inf)
         self._centroids.reach[:] = 0.0
-        self._renew()
+        self.renew()
         self._bounds.centroids[:] = self._centroids.vectors[: len(self.state.sizes)]
         self._bounds.sizes[:] = self.state.sizes
         self._bounds.relaxed[:] = self._table.relaxation[1:]

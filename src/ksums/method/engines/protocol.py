@@ -21,6 +21,8 @@ class Engine(ABC):
         self.rows, self.state, self.rule, self.limits = rows, state, rule, limits
         self.comparisons = 0
         """Of a sample with a cluster, or of two clusters, in the last visit."""
+        self.each_move_gains = True
+        """Whether each move of the last visit is a gain by itself, if the rule is monotone; or else the whole visit."""
 
     @abstractmethod
     def visit(self, order: np.ndarray) -> Iterator[int]:

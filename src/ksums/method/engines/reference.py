@@ -12,8 +12,9 @@ import numpy as np
 from ksums.compute.arrays import as_dense
 from ksums.method.data.rows import Rows
 from ksums.method.engines.protocol import Engine
+from ksums.method.engines.pushed import PushedEngine
 from ksums.method.state.limits import Limits
-from ksums.method.state.state import ClusterState, reallocate
+from ksums.method.state.state import ClusterState, reallocate, renew_sq_composites
 from ksums.rules.kinds import Rule
 from ksums.rules.plain import plain_form
 
@@ -46,7 +47,7 @@ class ReferenceEngine(Engine):
         return True
 
 
-class ReferenceBlocks(Engine):
+class ReferenceBlocks(PushedEngine):
     """Blocks of samples propose moves against one state: the twin of ``blocks.BlockEngine``.
 
     The proposals of a block are verified one by one against the present state, and those that are still gains are made.
@@ -56,7 +57,7 @@ class ReferenceBlocks(Engine):
         super().__init__(rows, state, rule, limits)
         self.length = length
 
-    def visit(self, order: np.ndarray) -> Iterator[int]:
+    def visit_blocks(self, order: np.ndarray) -> Iterator[int]:
         """Block after block, each in storage order; yields the number of moves of each."""
         self.comparisons = len(self.rows.active) * len(self.state.sizes)
         blocks_of_rows = self.rows.active // self.length
@@ -65,6 +66,13 @@ class ReferenceBlocks(Engine):
             members = self.rows.active[blocks_of_rows == b]
             proposals = [_propose(self, i, int(self.state.labels[i]), everything) for i in members]
             yield sum(_move(self, *proposal) for proposal in proposals if proposal is not None)
+
+    def renew(self) -> None:
+        """See ``pushed.PushedEngine``."""
+        renew_sq_composites(self.state)
+
+    def look_again_at(self, ids: np.ndarray) -> None:
+        """All rows are looked at in every pass anyway."""
 
 
 class ReferenceNeighbours(Engine):

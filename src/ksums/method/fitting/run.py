@@ -224,7 +224,7 @@ class Run:
                     break
             else:
                 renew_sums(self.rows, self.state)
-                check.after_visit()
+                check.after_visit(engine.each_move_gains)
                 moves += self._after_visit(rule, engine, order, moves)
                 whole = not job.budget.is_over()
         except KeyboardInterrupt:  # the labels are consistent at any time; the sums perhaps not
