@@ -212,7 +212,7 @@ def test_rows_that_are_read_give_the_same_as_rows_in_place(kind, rng, tmp_path):
 
 
 # ------------------------------------------------------------------------------------------------ hostile data
-def _hostile(name, rng, n=20_000, d=6):
+def hostile(name, rng, n=20_000, d=6):
     X = blobs(rng, n, d, 12)
     if name == "sorted":
         X = X[np.argsort(X[:, 0])]
@@ -248,7 +248,7 @@ HOSTILE = [
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_bounds_hide_no_gain(name, dtype, rng):
     """When passes end because nothing moves, no single move is a gain in float64."""
-    X, k = _hostile(name, rng).astype(dtype), 9
+    X, k = hostile(name, rng).astype(dtype), 9
     rows = prepare(X, "l2")
     engine = BlockEngine.from_centres(rows, rows.read(np.sort(rng.choice(len(X), k, replace=False))), HARTIGAN)
     if engine.state.counts.min() == 0:
@@ -261,7 +261,7 @@ def test_bounds_hide_no_gain(name, dtype, rng):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_bounds_of_groups_hide_no_gain(name, rng):
-    X, k = _hostile(name, rng, n=12_000, d=26).astype(np.float32), 30
+    X, k = hostile(name, rng, n=12_000, d=26).astype(np.float32), 30
     rows = prepare(X, "l2")
     labels = rng.integers(k, size=len(X))
     engine = BlockEngine(rows, build_state(rows, labels, k), HARTIGAN, no_limits(k))

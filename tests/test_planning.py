@@ -21,7 +21,8 @@ def brief(found):
     """A plan as one line of figures."""
     if (samples := found.samples) is not None:
         middle = f", middle {samples.middle}" if samples.middle else ""
-        drawn = f"{samples.batches} × {samples.count} × {samples.rows} ({brief(samples.plan)[7:]}){middle}"
+        rows = f"{samples.patches} of {samples.rows}" if samples.patches else samples.rows
+        drawn = f"{samples.batches} × {samples.count} × {rows} ({brief(samples.plan)[7:]}){middle}"
         limit = f", {found.seconds:g} s" if np.isfinite(found.seconds) else ""
         return f"blocks, {drawn}, tol {found.stop.tol:g}{limit}"
     parts = [found.engine.name + (f" {found.engine.options['length']}" if found.engine.name == "neighbors" else "")]
@@ -47,7 +48,7 @@ MANY, HUGE, TEXTS = (
     Shape(341_479, 100, 10_000, "float32"),
     Shape(8_000, 20_000, 20, sparse=True),
 )
-LARGE = Shape(5_000_000, 16, 8, "float32")
+LARGE, MAP = Shape(5_000_000, 16, 8, "float32"), Shape(3_000_000, 2, 50)
 
 LOW, HIGH, COSINE, SEARCH = {"effort": "low"}, {"effort": "high"}, {"metric": "cosine"}, {"refine": "merge-split"}
 
@@ -228,6 +229,17 @@ def test_a_plan_with_samples_in_words():
         "annealing and merge–split search on 2 samples of 5,000 rows, the best result continued on 50,000 rows, then "
         "exact passes over all rows, block by block, until nothing moves (after 32 passes: until one gains less than "
         "0.0001 %)"
+    )
+
+
+def test_a_plan_with_patches_in_words():
+    assert repr(plan({}, MAP)).splitlines()[1:3] == [
+        "  patches    5,000 of 200,000 rows, searched 2 times: k-means++ seeds, 2 annealing passes, merge–split search",
+        "  middle     the best result continues on 200,000 rows",
+    ]
+    assert plan({}, MAP).summary.startswith(
+        "annealing and merge–split search, 2 times, on 5,000 patches of 200,000 rows, the best result continued on "
+        "200,000 rows, then"
     )
 
 

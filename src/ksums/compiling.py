@@ -10,6 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from ksums.estimators import BisectingKSums, KSums, PairwiseKSums, SequentialKSums, TableKSums
+from ksums.method.data.rows import prepare
+from ksums.method.starts.patches import patches_of
 
 TYPES = ("float32", "float64")
 """The arithmetic of the compiled code; narrower types are converted to float32."""
@@ -30,6 +32,7 @@ PARTS = (
     Part("few clusters", _fit(3)),
     Part("more than 16 clusters", _fit(20)),
     Part("many rows", _fit(3, engine="blocks")),
+    Part("many rows in the plane", lambda X: patches_of(prepare(X[:, :2].copy(), "l2"), 10)),
     Part("many clusters", _fit(40, engine="neighbors")),
     Part("equal sizes (pairwise)", _fit(3, objective="pairwise")),
     Part("size limits", _fit(3, size_max="balanced")),

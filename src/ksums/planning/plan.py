@@ -87,7 +87,7 @@ class SamplePlan:
     """Searches on samples of the rows, before the passes over all rows."""
 
     rows: int
-    """Rows of a sample."""
+    """Rows of a sample, or of all patches."""
     count: int
     """Samples that are searched at a time."""
     batches: int
@@ -100,6 +100,13 @@ class SamplePlan:
     """Further samples, one after another while they bring something, with more of the rows far from their centres."""
     look: Plan | None = None
     """What is done with each of these, from the labels so far; None: there are none."""
+    patches: int = 0
+    """Patches of rows near each other that are searched in place of samples, at most; 0: there are none."""
+
+    @property
+    def searched(self) -> int:
+        """Rows of a search: of a sample, or means of patches."""
+        return self.patches or self.rows
 
 
 @dataclass(frozen=True)

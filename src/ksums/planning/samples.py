@@ -34,9 +34,16 @@ rows in 300 groups (``benchmarks/common_case.py``, ``command_line.py``)."""
 _SHORTEST = 0.4
 """Where not even one batch fits into the time that k-means would take with so few clusters, there is one, and searches
 are shorter, down to this share."""
-_PLANE, _LARGER_IN_THE_PLANE = 3, 2.0
-"""In up to three dimensions passes take no time, and what counts is the sample: it has twice as many rows
-(birch1, ``benchmarks/quality.py``)."""
+_PLANE = 3
+"""In up to three dimensions the means of patches stand for the rows, if there are more than a few clusters."""
+_PATCHES, _PATCHES_PER_CLUSTER = 4096, 100
+"""There are 4,096 patches, or 100 for each cluster if that is more. Searches of them end lower than searches of samples
+with three times as many rows, in half of the time (birch1, ``benchmarks/common_case.py``)."""
+_LEAST_ROWS_OF_PATCH, _ROWS_OF_PATCH, _ROWS_OF_PATCHES = 4, 8, 200_000
+"""A patch has at least 4 rows on average. Patches are made of at most 200,000 rows, which takes some 15 ms, or of 8
+rows for each if that is more."""
+_LONGER_ON_PATCHES = 1.5
+"""A search of patches is this much longer than a search of as many rows, unless k-means would take less time."""
 _MIDDLE, _MIDDLE_PER_SAMPLE = 50_000, 10
 """The stage in the middle has ten times the rows of a sample, and at least 50,000, so that the best sample is told from
 the others by more than chance."""
@@ -88,22 +95,23 @@ def uses_samples(shape: Shape) -> bool:
 class Sizes(NamedTuple):
     """How much is searched."""
 
-    rows: int  # of a sample
+    rows: int  # of a sample, or those that patches are made of
     at_a_time: int  # samples
     batches: int  # of samples, at most
     middle: int  # rows of the stage in the middle; 0: none
     longer: float  # times as long a search of each sample
+    patches: int = 0  # stand for the rows, which are searched themselves if there are none
 
 
 def sample_sizes(shape: Shape, effort: str | float) -> Sizes:
     """How much is searched for data of this shape."""
     level, n, k = _level(effort), shape.n, shape.k
+    if shape.d <= _PLANE and k > _FEW_CLUSTERS and n >= LEAST_ROWS:
+        return _sizes_of_patches(n, k, effort)
     rows, count, longer = max(_ROWS, _ROWS_PER_CLUSTER * k), level.at_a_time, 1.0
     batches = level.batches_of_few if k <= _FEW_CLUSTERS else level.batches
     if n < _MANY_ROWS:
         count = max(count, _SAMPLES_OF_FEWER_ROWS)
-    elif effort == "default" and k > _FEW_CLUSTERS and shape.d <= _PLANE:
-        rows, batches = max(rows, min(n // _SHARE_OF_LARGER, int(_LARGER_IN_THE_PLANE * rows))), 1
     else:
         affordable = _affordable_rows(n, k)
         spare = affordable / (count * rows)
@@ -117,6 +125,18 @@ def sample_sizes(shape: Shape, effort: str | float) -> Sizes:
     rows = int(min(n, max(_LEAST_PER_CLUSTER * k, min(n // 2, level.larger * rows))))
     middle = max(_MIDDLE, _MIDDLE_PER_SAMPLE * rows)
     return Sizes(rows, count, batches, middle if middle <= n // _SHARE_OF_MIDDLE else 0, longer)
+
+
+def _sizes_of_patches(n: int, k: int, effort: str | float) -> Sizes:
+    """The same if patches are searched."""
+    level = _level(effort)
+    patches = min(n // _LEAST_ROWS_OF_PATCH, int(level.larger * max(_PATCHES, _PATCHES_PER_CLUSTER * k)))
+    rows, longer, batches = min(n, max(_ROWS_OF_PATCHES, _ROWS_OF_PATCH * patches)), _LONGER_ON_PATCHES, level.batches
+    if effort in ("low", "default"):
+        longer, batches = level.larger * longer, 1
+        if n >= _MANY_ROWS:
+            longer = max(_SHORTEST, longer * min(1.0, _affordable_rows(n, k) / (level.at_a_time * patches)))
+    return Sizes(rows, level.at_a_time, batches, rows if rows <= n // _SHARE_OF_MIDDLE else 0, longer, patches)
 
 
 def _affordable_rows(n: int, k: int) -> float:
@@ -156,12 +176,13 @@ NUMBERS = SampleNumbers()
 def sample_plan(shape: Shape, effort: str | float, plan_of: Callable[[Shape, str | float], Plan]) -> SamplePlan:
     """The samples for data of this shape; ``plan_of`` makes the plan of a sample from its shape and effort."""
     sizes = sample_sizes(shape, effort)
-    small = Shape(sizes.rows, shape.d, shape.k, shape.dtype, weighted=shape.weighted, memory=shape.memory, threads=1)
+    few, weighted = sizes.patches or sizes.rows, shape.weighted or sizes.patches > 0
+    small = Shape(few, shape.d, shape.k, shape.dtype, weighted=weighted, memory=shape.memory, threads=1)
     plan = plan_of(small, effort_of_samples(effort, sizes.at_a_time))
     rounds = tuple(replace(work, comparisons=sizes.longer * work.comparisons) for work in plan.rounds)
     plan = replace(plan, rounds=rounds)
-    found = SamplePlan(sizes.rows, sizes.at_a_time, sizes.batches, sizes.middle, plan)
-    if plan.search is None:
+    found = SamplePlan(sizes.rows, sizes.at_a_time, sizes.batches, sizes.middle, plan, patches=sizes.patches)
+    if plan.search is None or (sizes.patches and sizes.rows == shape.n):
         return found
     look = replace(plan, start=StartPlan("labels"), annealing=None, rounds=(Round(0, rounds[-1].comparisons),))
     looks = _LOOKS_OF_TIMED if is_timed(effort) else _level(effort).looks

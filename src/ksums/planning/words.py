@@ -259,15 +259,21 @@ def _samples(samples: SamplePlan) -> str:
     what = "annealing and merge–split search" if samples.plan.search is not None else "annealing"
     drawn = f"{samples.count} samples" if samples.count > 1 else "a sample"
     middle = f", the best result continued on {samples.middle:,} rows" if samples.middle else ""
+    if samples.patches:
+        times = f", {samples.count} times," if samples.count > 1 else ""
+        return f"{what}{times} on {samples.patches:,} patches of {samples.rows:,} rows{middle}"
     return f"{what} on {drawn} of {samples.rows:,} rows{middle}"
 
 
 def _sample_lines(samples: SamplePlan) -> list[str]:
     most = samples.batches * samples.count
     more = f" (up to {most} if they disagree)" if most > samples.count > 1 else ""
-    found = [
-        _line("samples", f"{samples.count} of {samples.rows:,} rows{more}: {', '.join(_before_passes(samples.plan))}")
-    ]
+    what = ", ".join(_before_passes(samples.plan))
+    if samples.patches:
+        made = f"{samples.patches:,} of {samples.rows:,} rows, searched {samples.count} times{more}"
+        found = [_line("patches", f"{made}: {what}")]
+    else:
+        found = [_line("samples", f"{samples.count} of {samples.rows:,} rows{more}: {what}")]
     if samples.middle:
         found.append(_line("middle", f"the best result continues on {samples.middle:,} rows"))
     if samples.looks:

@@ -97,20 +97,24 @@ class BlockEngine(PushedEngine):
         rows = np.concatenate([np.arange(first, min(first + self._layout.block, self.rows.n)) for first in starts])
         return rows if self.rows.weights is None else rows[self.rows.weights[rows] > 0]
 
-    def visit_blocks(self, order: np.ndarray) -> Iterator[int]:
-        """Each block in turn; yields the number of moves, some blocks at a time."""
-        result, moves = np.zeros(2, np.int64), 0
-        more = self._drift, self._proposals, result
-        ALONE.run(
-            pass_over_blocks, *self._arguments(order[:0]), *more
-        )  # compiles, if need be, before there are threads
-        for workers, part in self._parts(order):
-            workers.run(pass_over_blocks, *self._arguments(part), *more)
-            self.comparisons = int(result[1])
-            yield int(result[0]) - moves
-            moves = int(result[0])
-        if self._centroids.reach[1] > self._centroids.reach[0]:
-            self._forget()
+    def visit(self, order: np.ndarray) -> Iterator[int]:
+        """Each block in turn; yields the number of moves, some blocks at a time, less than 0 if they are taken back."""
+        self.comparisons, moves = 0, 0
+        for _ in self.attempts():
+            if moves:
+                yield -moves
+            result, moves, before = np.zeros(2, np.int64), 0, self.comparisons
+            more = self._drift, self._proposals, result
+            ALONE.run(
+                pass_over_blocks, *self._arguments(order[:0]), *more
+            )  # compiles, if need be, before there are threads
+            for workers, part in self._parts(order):
+                workers.run(pass_over_blocks, *self._arguments(part), *more)
+                self.comparisons = before + int(result[1])
+                yield int(result[0]) - moves
+                moves = int(result[0])
+            if self._centroids.reach[1] > self._centroids.reach[0]:
+                self._forget()
 
     def renew(self) -> None:
         """The centroids and all that is known of them, from the sums."""

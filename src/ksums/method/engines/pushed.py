@@ -28,10 +28,6 @@ class PushedEngine(Engine):
     _passes = 0  # since centroids moved in the same way
 
     @abstractmethod
-    def visit_blocks(self, order: np.ndarray) -> Iterator[int]:
-        """Each block in turn; yields the number of moves every now and then."""
-
-    @abstractmethod
     def renew(self) -> None:
         """D_r·D_r and all else that is known of clusters, from D_r and n_r."""
 
@@ -39,32 +35,30 @@ class PushedEngine(Engine):
     def look_again_at(self, ids: np.ndarray) -> None:
         """These rows have been moved from outside."""
 
-    def visit(self, order: np.ndarray) -> Iterator[int]:
-        """See ``protocol.Engine``. To stop between two yields, close the iterator."""
+    def attempts(self) -> Iterator[None]:
+        """One attempt at a pass or two: with pushed centroids, and, if that did not end lower, with those there are.
+
+        Before the second one the first is taken back. When a visit is left early, its sums are put in order.
+        """
         push = self._next_push()
         self.each_move_gains = push is None
-        if push is None:
-            yield from self.visit_blocks(order)
-            return
-        renew_sq_composites(self.state)
-        value, saved, moves = objective_value(self.rule.objective, self.state), _Saved.of(self.state), 0
-        added = self.state.sizes[:, None] * push
-        self._add(added)
-        try:
-            for moved in self.visit_blocks(order):
-                moves += moved
-                yield moved
-        finally:
-            self._add(-added)
-            is_lower = objective_value(self.rule.objective, self.state) < value
-            if not is_lower:
-                self.look_again_at(saved.restore(self.state))
-                self.renew()
-        if not is_lower:
-            yield -moves
-            self.each_move_gains, comparisons = True, self.comparisons
-            yield from self.visit_blocks(order)
-            self.comparisons += comparisons
+        if push is not None:
+            renew_sq_composites(self.state)
+            value, saved = objective_value(self.rule.objective, self.state), _Saved.of(self.state)
+            added = self.state.sizes[:, None] * push
+            self._add(added)
+            try:
+                yield
+            finally:
+                self._add(-added)
+                is_lower = objective_value(self.rule.objective, self.state) < value
+                if not is_lower:
+                    self.look_again_at(saved.restore(self.state))
+                    self.renew()
+            if is_lower:
+                return
+            self.each_move_gains = True
+        yield
 
     def use_rule(self, rule: Rule) -> None:
         """See ``protocol.Engine``."""

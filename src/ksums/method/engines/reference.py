@@ -57,15 +57,21 @@ class ReferenceBlocks(PushedEngine):
         super().__init__(rows, state, rule, limits)
         self.length = length
 
-    def visit_blocks(self, order: np.ndarray) -> Iterator[int]:
-        """Block after block, each in storage order; yields the number of moves of each."""
-        self.comparisons = len(self.rows.active) * len(self.state.sizes)
+    def visit(self, order: np.ndarray) -> Iterator[int]:
+        """Block after block, each in storage order; yields the number of moves of each, less than 0 if taken back."""
         blocks_of_rows = self.rows.active // self.length
-        everything = np.arange(len(self.state.sizes))
-        for b in order:
-            members = self.rows.active[blocks_of_rows == b]
-            proposals = [_propose(self, i, int(self.state.labels[i]), everything) for i in members]
-            yield sum(_move(self, *proposal) for proposal in proposals if proposal is not None)
+        everything, moves, self.comparisons = np.arange(len(self.state.sizes)), 0, 0
+        for _ in self.attempts():
+            if moves:
+                yield -moves
+            moves = 0
+            self.comparisons += len(self.rows.active) * len(self.state.sizes)
+            for b in order:
+                members = self.rows.active[blocks_of_rows == b]
+                proposals = [_propose(self, i, int(self.state.labels[i]), everything) for i in members]
+                made = sum(_move(self, *proposal) for proposal in proposals if proposal is not None)
+                moves += made
+                yield made
 
     def renew(self) -> None:
         """See ``pushed.PushedEngine``."""

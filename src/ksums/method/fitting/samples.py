@@ -1,5 +1,7 @@
 """The start for few clusters and many rows: searches on samples, of which the best goes on to more rows, then to all.
 
+In few dimensions all searches are on the same rows instead, the means of patches (``starts/patches.py``).
+
 Rows that alone carry much of the sum of squares (outliers) are in every sample: a sample without them would have no
 cluster for them, and passes over all rows could not make one. Each of them counts once; every other row of a sample
 stands for n / rows of the data. Smaller groups and the rest of long tails are found by further looks (``looks.py``):
@@ -24,6 +26,7 @@ from ksums.method.fitting.listener import Listener, Silence
 from ksums.method.fitting.looks import Look, draw_looks, gain_of_search, share_of_far
 from ksums.method.starts.first_labels import fill_empty
 from ksums.method.starts.outliers import heavy_rows, stands_for
+from ksums.method.starts.patches import patches_of
 from ksums.method.state.limits import no_limits
 from ksums.method.state.state import build_state, renew_sq_composites
 from ksums.planning.plan import Plan
@@ -70,17 +73,21 @@ class SampleSearch:
         assert job.plan.samples is not None
         self.rows, self.plan, self.samples, self.rng, self.run_on = job.rows, job.plan, job.plan.samples, rng, run_on
         self.budget, self.listener, self.comparisons = job.budget, _OfSamples(job.listener), 0
-        self.heavy = heavy_rows(job.rows, self.samples.rows)
+        self.heavy = np.empty(0, np.int64)
+        if self.samples.rows < job.rows.n_active:
+            self.heavy = heavy_rows(job.rows, self.samples.rows)
+        self._patches: Rows | None = None
 
     def start(self) -> Start:
         """The best of the samples, continued on more rows and brought to all rows."""
         values: list[float] = []
         best: BlockEngine | None = None
         rows, far = self.rows, False
+        of_patches = self._make_patches() if self.samples.patches else None
         for batch in range(self.samples.batches):
             found = self._search_batch()
             if self.samples.middle and batch == 0:
-                rows = self._middle([sample.ids for sample in found])
+                rows = self._middle([sample.ids for sample in found]) if of_patches is None else of_patches
             for sample in found:
                 engine = self._engine(rows, sample.centres)
                 if self.samples.middle:
@@ -138,14 +145,25 @@ class SampleSearch:
     def _search(self, seed: int) -> _Sample:
         """One sample, clustered."""
         rng = np.random.default_rng(seed)
-        ids = self._draw(rng, self.samples.rows)
-        part = self._weighted(gathered(self.rows, ids), ids)
+        if self._patches is not None:
+            ids, part = np.empty(0, np.int64), self._patches
+        else:
+            ids = self._draw(rng, self.samples.rows)
+            part = self._weighted(gathered(self.rows, ids), ids)
         budget = Budget(self.budget.deadline, self.samples.plan.seconds)
         run = self.run_on(Job(part, self.samples.plan, self.listener, budget), rng)
         state = build_state(part, run.labels, self.plan.k)
         self.listener.stopped |= run.interrupted
         comparisons = sum(record.comparisons for record in run.records)
         return _Sample(ids, state.composites / state.sizes[:, None], comparisons)
+
+    def _make_patches(self) -> Rows:
+        """Patches to be searched; returns the rows that they are made of. Fewer patches than clusters are of no use."""
+        ids = self._draw(self.rng, self.samples.rows)
+        rows = self._weighted(gathered(self.rows, ids), ids)
+        patches = patches_of(rows, self.samples.patches)
+        self._patches = patches if patches.n >= self.plan.k else None
+        return rows
 
     def _draw(self, rng: np.random.Generator, count: int) -> np.ndarray:
         """Some active rows and all heavy ones, in storage order."""
@@ -179,7 +197,7 @@ class SampleSearch:
         for _ in range(self.samples.looks):
             if self.listener.stopped or self.budget.is_over():
                 break
-            sizes = [self.samples.rows, self.samples.middle] if self.samples.middle else [self.samples.rows]
+            sizes = [rows for rows in (self.samples.searched, self.samples.middle) if rows]
             total, far = share_of_far(self.rows, engine.state)
             if not far:
                 break

@@ -71,7 +71,8 @@ def _centres(start: StartPlan, rows: Rows, task: StartTask) -> Centres:
         assert task.given is not None
         return centres_for_rows(task.given, rows, "cosine" if rows.cosine else "l2")
     candidates = rows.active
-    if start.sample:  # random points are drawn from all rows; this is drawn before them so that seeds keep their labels
+    if 0 < start.sample < len(candidates):
+        # random points are drawn from all rows; this is drawn before them so that seeds keep their labels
         candidates = np.sort(task.rng.choice(candidates, start.sample, replace=False))
     if start.name == "random-points":
         chosen = np.sort(task.rng.choice(rows.active, task.k, replace=False))
