@@ -82,7 +82,7 @@ class SampleSearch:
         """The best of the samples, continued on more rows and brought to all rows."""
         values: list[float] = []
         best: BlockEngine | None = None
-        rows, far = self.rows, False
+        rows = self.rows
         of_patches = self._make_patches() if self.samples.patches else None
         for batch in range(self.samples.batches):
             found = self._search_batch()
@@ -98,16 +98,13 @@ class SampleSearch:
             if self.listener.stopped or self.budget.is_over() or _agree(values):
                 break
             assert best is not None
-            if far := self.samples.look is not None and share_of_far(best.rows, best.state)[1]:
+            if self.samples.look is not None and share_of_far(best.rows, best.state)[1]:
                 break  # looks bring more than further samples
         assert best is not None
         if self.samples.middle:
             self._settle(best, self.plan.stop.max_iter, NUMBERS.middle_tol)
             best = self._engine(self.rows, _centres_of(best))
-        best, is_better = self._after_looks(best)
-        more = self.samples.batches > 1 and not self.samples.middle and not self.listener.stopped
-        if far and more and not is_better:
-            best = self._best_of(best, self._search_batch())
+        best = self._after_looks(best)
         return Start(best, self.comparisons, self.listener.stopped)
 
     # ------------------------------------------------------------------------------------ samples
@@ -188,11 +185,10 @@ class SampleSearch:
         return replace(part, weights=weights * part.weights_of(np.arange(part.n)))
 
     # ------------------------------------------------------------------------------------ looks
-    def _after_looks(self, engine: BlockEngine) -> tuple[BlockEngine, bool]:
-        """An engine for all rows, improved by looks while they bring something, and whether they did."""
+    def _after_looks(self, engine: BlockEngine) -> BlockEngine:
+        """An engine for all rows, improved by looks while they bring something."""
         if self.samples.look is None:
-            return engine, False
-        first = engine
+            return engine
         self._settle(engine, NUMBERS.passes_of_look, NUMBERS.tol_of_look)
         for _ in range(self.samples.looks):
             if self.listener.stopped or self.budget.is_over():
@@ -209,7 +205,7 @@ class SampleSearch:
             gain, engine = _gain(engine, better), better
             if gain <= NUMBERS.last_gain_of_look:
                 break
-        return engine, engine is not first
+        return engine
 
     def _search_look(self, look: Look, plan: Plan) -> np.ndarray | None:
         """The centres of a look after a search; None if the search gained next to nothing."""
@@ -231,14 +227,6 @@ class SampleSearch:
             other = self._settled(self.rows, _centres_of(other))
             before = engine
         return other if _is_lower(other, before) else None
-
-    def _best_of(self, engine: BlockEngine, found: list[_Sample]) -> BlockEngine:
-        """This engine, or one for all rows from the centres of a sample that lead lower."""
-        for sample in found:
-            other = self._settled(self.rows, sample.centres)
-            if _is_lower(other, engine):
-                engine = other
-        return engine
 
     def _settled(self, rows: Rows, centres: np.ndarray) -> BlockEngine:
         engine = self._engine(rows, centres)
