@@ -42,13 +42,13 @@ def brief(found):
     return ", ".join(parts)
 
 
-SMALL, PLANE, MIDDLE = Shape(2_000, 4, 5), Shape(10_000, 2, 50), Shape(60_000, 100, 600)
+SMALL, PLANE, MIDDLE = Shape(2_000, 4, 5), Shape(9_000, 2, 50), Shape(60_000, 100, 600)
 MANY, HUGE, TEXTS = (
     Shape(200_000, 128, 1_000),
     Shape(341_479, 100, 10_000, "float32"),
     Shape(8_000, 20_000, 20, sparse=True),
 )
-LARGE, MAP = Shape(5_000_000, 16, 8, "float32"), Shape(3_000_000, 2, 50)
+LARGE, MAP, TOWNS = Shape(5_000_000, 16, 8, "float32"), Shape(3_000_000, 2, 50), Shape(15_000, 2, 20)
 
 LOW, HIGH, COSINE, SEARCH = {"effort": "low"}, {"effort": "high"}, {"metric": "cosine"}, {"refine": "merge-split"}
 
@@ -77,7 +77,7 @@ PLANS = [
     (SMALL, {"n_neighbors": 40}, "neighbors 40, two-level, anneal 10 from 6, tol 0.0002"),
     (SMALL, {"init": np.zeros(2_000, np.int32)}, "exact, labels, anneal 6 from 50, search 1.3e+06, tol 0"),
     (SMALL, {"init": np.zeros((5, 4))}, "exact, centres, anneal 6 from 50, search 1.3e+06, tol 0"),
-    (PLANE, {}, "exact, k-means++ of 5000, anneal 2 from 25, search 6.3e+06, tol 0"),
+    (PLANE, {}, "exact, k-means++ of 5000, anneal 2 from 22.5, search 5.7e+06, tol 0"),
     (MIDDLE, {}, "exact, k-means++ of 6000, anneal 5+10+60 from 6.25, search 4.9e+07+4.9e+07+4.9e+07, tol 0"),
     (MIDDLE, LOW, "exact, k-means++ of 6000, anneal 1+2+15 from 6.25, search 9.6e+06+9.6e+06+9.6e+06, tol 0"),
     (MIDDLE, COSINE, "exact, k-means++ of 6000, anneal 40 from 12.5, tol 0"),
@@ -106,6 +106,14 @@ PLANS = [
     (LARGE, {"effort": 8.0},
      "blocks, 4 × 4 × 10000 (k-means++ of 5000, anneal 30 from 156, search inf, tol 0, 1 s), middle 100000, "
      "tol 1e-06, 8 s"),
+    (MAP, {},
+     "blocks, 1 × 2 × 5000 of 200000 (k-means++, anneal 2 from 12.5, search 5e+06, tol 0), middle 200000, tol 1e-06"),
+    (MAP, HIGH,
+     "blocks, 3 × 4 × 10000 of 200000 (k-means++ of 5000, anneal 2 from 25, search 1.7e+08, tol 0), middle 200000, "
+     "tol 1e-06"),
+    (TOWNS, {}, "blocks, 1 × 2 × 3750 of 15000 (k-means++, anneal 2 from 23.4, search 1.2e+07, tol 0), tol 1e-06"),
+    (TOWNS, LOW, "blocks, 1 × 2 × 2048 of 15000 (k-means++, anneal 2 from 12.8, search 3.7e+06, tol 0), tol 1e-06"),
+    (TOWNS, HIGH, "exact, k-means++ of 5000, anneal 2 from 93.8, search 1.1e+08, tol 0"),
     (LARGE, {"init": "random-points"},
      "blocks, 3 × 2 × 5000 (random-points, anneal 30 from 78.1, search 6.2e+06, tol 0), middle 50000, tol 1e-06"),
     (LARGE, {"init": np.zeros((8, 16))}, "exact, centres, anneal 30 from 7.81e+04, tol 0"),
@@ -245,10 +253,10 @@ def test_a_plan_with_patches_in_words():
 
 def test_a_plan_in_words():
     assert repr(plan({}, PLANE)).splitlines() == [
-        "Plan for 10,000 × 2 rows (float64), 50 clusters",
+        "Plan for 9,000 × 2 rows (float64), 50 clusters",
         "  start      k-means++ seeds from 5,000 sampled rows",
-        "  annealing  2 passes, relaxation from 25 down to 1",
-        "  search     merge–split, up to 6.3 million comparisons of a row with a cluster",
+        "  annealing  2 passes, relaxation from 22.5 down to 1",
+        "  search     merge–split, up to 5.7 million comparisons of a row with a cluster",
         "  passes     exact over all rows until nothing moves; at most 300 in all",
     ]
     assert plan({}, PLANE).summary == (

@@ -129,8 +129,8 @@ def _uses_samples(parameters: Mapping[str, Any], annealed: Annealed | None, rule
     if parameters["engine"] == "blocks":
         return True
     automatic = parameters["engine"] == "auto" and parameters["refine"] == "auto"
-    named = isinstance(parameters["init"], str)
-    return automatic and named and annealed is not None and is_offered(rule) and uses_samples(shape)
+    named = isinstance(parameters["init"], str) and annealed is not None
+    return automatic and named and is_offered(rule) and uses_samples(shape, parameters["effort"])
 
 
 def _searches(

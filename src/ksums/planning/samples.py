@@ -34,8 +34,9 @@ rows in 300 groups (``benchmarks/common_case.py``, ``command_line.py``)."""
 _SHORTEST = 0.4
 """Where not even one batch fits into the time that k-means would take with so few clusters, there is one, and searches
 are shorter, down to this share."""
-_PLANE = 3
-"""In up to three dimensions the means of patches stand for the rows, if there are more than a few clusters."""
+_PLANE, _LEAST_IN_THE_PLANE, _LEAST_OF_CLUSTER = 3, 10_000, 50
+"""In up to three dimensions the means of patches stand for the rows, if there are more than a few clusters. This pays
+from 10,000 rows on, if there are 50 for each cluster; high effort searches all rows of fewer than 50,000."""
 _PATCHES, _PATCHES_PER_CLUSTER = 4096, 100
 """There are 4,096 patches, or 100 for each cluster if that is more. Searches of them end lower than searches of samples
 with three times as many rows, in half of the time (birch1, ``benchmarks/common_case.py``)."""
@@ -87,9 +88,19 @@ def _level(effort: str | float) -> _Level:
     return _LEVELS[effort] if isinstance(effort, str) else _LEVELS["high"]
 
 
-def uses_samples(shape: Shape) -> bool:
-    """Whether searching samples pays for data of this shape."""
-    return not shape.sparse and shape.n >= LEAST_ROWS and 1 < shape.k <= MOST_CLUSTERS
+def uses_samples(shape: Shape, effort: str | float) -> bool:
+    """Whether searching samples, or patches, pays for data of this shape."""
+    if shape.sparse or not 1 < shape.k <= MOST_CLUSTERS:
+        return False
+    return shape.n >= LEAST_ROWS or _searches_patches(shape, effort)
+
+
+def _searches_patches(shape: Shape, effort: str | float) -> bool:
+    """Whether patches are searched in place of samples."""
+    if shape.d > _PLANE or shape.k <= _FEW_CLUSTERS:
+        return False
+    enough = effort in ("low", "default") and shape.n >= max(_LEAST_IN_THE_PLANE, _LEAST_OF_CLUSTER * shape.k)
+    return enough or shape.n >= LEAST_ROWS
 
 
 class Sizes(NamedTuple):
@@ -106,7 +117,7 @@ class Sizes(NamedTuple):
 def sample_sizes(shape: Shape, effort: str | float) -> Sizes:
     """How much is searched for data of this shape."""
     level, n, k = _level(effort), shape.n, shape.k
-    if shape.d <= _PLANE and k > _FEW_CLUSTERS and n >= LEAST_ROWS:
+    if _searches_patches(shape, effort):
         return _sizes_of_patches(n, k, effort)
     rows, count, longer = max(_ROWS, _ROWS_PER_CLUSTER * k), level.at_a_time, 1.0
     batches = level.batches_of_few if k <= _FEW_CLUSTERS else level.batches
