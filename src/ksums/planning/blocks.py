@@ -19,8 +19,6 @@ _CLUSTERS_IN_GROUP = 8
 """About eight clusters share a bound."""
 _COLUMNS_PER_GROUP = 8
 """A row of d numbers has at most d/8 group bounds, so that they take no more than 1/8 of the rows' memory."""
-
-
 PUSH = 0.5
 """Centroids are pushed by half of what the last pass moved them: fits of ``benchmarks/common_case.py`` take a third to
 two thirds of the passes, and end lower. From 0.6 on they swing."""

@@ -14,11 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ksums.compute.arrays import blocks
 from ksums.method.engines.protocol import Engine
 from ksums.method.state.state import ClusterState, renew_sq_composites
 from ksums.planning.blocks import FIRST_PUSHED, PUSH
 from ksums.rules.kinds import Rule
 from ksums.rules.objectives import objective_value
+
+_ROWS_AT_A_TIME = 1 << 16
+"""Labels are compared so many at a time, so that this takes no memory to speak of."""
 
 
 class PushedEngine(Engine):
@@ -100,13 +104,15 @@ class _Saved(NamedTuple):
 
     @classmethod
     def of(cls, state: ClusterState) -> _Saved:
-        labels = state.labels.astype(np.int16 if len(state.sizes) <= np.iinfo(np.int16).max else np.int32)
+        labels = state.labels.astype(np.min_scalar_type(-len(state.sizes)))
         return cls(labels, state._replace(**{name: getattr(state, name).copy() for name in state._fields[1:]}))
 
     def restore(self, state: ClusterState) -> np.ndarray:
         """Return to it; returns the rows that are moved by that."""
-        ids = np.flatnonzero(state.labels != self.labels)
-        state.labels[ids] = self.labels[ids]
+        moved = [np.empty(0, np.int64)]
+        for part in blocks(len(self.labels), _ROWS_AT_A_TIME):
+            moved.append(part.start + np.flatnonzero(state.labels[part] != self.labels[part]))
+            state.labels[part] = self.labels[part]
         for now, then in zip(state[1:], self.state[1:], strict=True):
             now[:] = then
-        return ids
+        return np.concatenate(moved)
