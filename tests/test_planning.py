@@ -42,7 +42,7 @@ def brief(found):
     return ", ".join(parts)
 
 
-SMALL, PLANE, MIDDLE = Shape(2_000, 4, 5), Shape(9_000, 2, 50), Shape(60_000, 100, 600)
+SMALL, PLANE, MIDDLE = Shape(2_000, 4, 5), Shape(4_000, 2, 50), Shape(60_000, 100, 600)
 MANY, HUGE, TEXTS = (
     Shape(200_000, 128, 1_000),
     Shape(341_479, 100, 10_000, "float32"),
@@ -77,7 +77,7 @@ PLANS = [
     (SMALL, {"n_neighbors": 40}, "neighbors 40, two-level, anneal 10 from 6, tol 0.0002"),
     (SMALL, {"init": np.zeros(2_000, np.int32)}, "exact, labels, anneal 6 from 50, search 1.3e+06, tol 0"),
     (SMALL, {"init": np.zeros((5, 4))}, "exact, centres, anneal 6 from 50, search 1.3e+06, tol 0"),
-    (PLANE, {}, "exact, k-means++ of 5000, anneal 2 from 22.5, search 5.7e+06, tol 0"),
+    (PLANE, {}, "exact, k-means++, anneal 2 from 10, search 2.7e+06, tol 0"),
     (MIDDLE, {}, "exact, k-means++ of 6000, anneal 5+10+60 from 6.25, search 4.9e+07+4.9e+07+4.9e+07, tol 0"),
     (MIDDLE, LOW, "exact, k-means++ of 6000, anneal 1+2+15 from 6.25, search 9.6e+06+9.6e+06+9.6e+06, tol 0"),
     (MIDDLE, COSINE, "exact, k-means++ of 6000, anneal 40 from 12.5, tol 0"),
@@ -253,15 +253,14 @@ def test_a_plan_with_patches_in_words():
 
 def test_a_plan_in_words():
     assert repr(plan({}, PLANE)).splitlines() == [
-        "Plan for 9,000 × 2 rows (float64), 50 clusters",
-        "  start      k-means++ seeds from 5,000 sampled rows",
-        "  annealing  2 passes, relaxation from 22.5 down to 1",
-        "  search     merge–split, up to 5.7 million comparisons of a row with a cluster",
+        "Plan for 4,000 × 2 rows (float64), 50 clusters",
+        "  start      k-means++ seeds",
+        "  annealing  2 passes, relaxation from 10 down to 1",
+        "  search     merge–split, up to 2.7 million comparisons of a row with a cluster",
         "  passes     exact over all rows until nothing moves; at most 300 in all",
     ]
     assert plan({}, PLANE).summary == (
-        "k-means++ seeds from 5,000 sampled rows, 2 annealing passes, merge–split search, then exact passes over all "
-        "rows until nothing moves"
+        "k-means++ seeds, 2 annealing passes, merge–split search, then exact passes over all rows until nothing moves"
     )
     assert repr(plan({"effort": 5.0, "polish": "assign"}, HUGE)).splitlines() == [
         "Plan for 341,479 × 100 rows (float32), 10,000 clusters",

@@ -118,7 +118,7 @@ class KSums(Clusterer):
         ``"exact"`` is Algorithm 1, compiled. ``"blocks"``, for few clusters and many dense rows (l2, E_m, annealed):
         annealing and search on samples, then exact passes over all rows in storage order, which skip the rows that
         cannot gain. ``"auto"`` uses it for n ≥ 50,000 and k ≤ 512 (with up to three columns and more than 8 clusters
-        for n ≥ 10,000, but at high effort) if ``refine`` and ``init`` are not given otherwise (``init`` may be a name).
+        for n ≥ 5,000, but at high effort) if ``refine`` and ``init`` are not given otherwise (``init`` may be a name).
         ``"neighbors"``, for dense rows and hundreds of clusters or more: a sample is compared only with the clusters
         nearest to its own, so a pass takes n·L steps instead of n·k, where L is the length of the lists. ``"auto"``
         uses it for k ≥ 2000, and for k ≥ 500 if n·k·d is at least 10 billion, with the annealed rule on dense rows,

@@ -34,9 +34,9 @@ rows in 300 groups (``benchmarks/common_case.py``, ``command_line.py``)."""
 _SHORTEST = 0.4
 """Where not even one batch fits into the time that k-means would take with so few clusters, there is one, and searches
 are shorter, down to this share."""
-_PLANE, _LEAST_IN_THE_PLANE, _LEAST_OF_CLUSTER = 3, 10_000, 50
+_PLANE, _LEAST_IN_THE_PLANE, _LEAST_OF_CLUSTER = 3, 5_000, 50
 """In up to three dimensions the means of patches stand for the rows, if there are more than a few clusters. This pays
-from 10,000 rows on, if there are 50 for each cluster; high effort searches all rows of fewer than 50,000."""
+from 5,000 rows on, if there are 50 for each cluster; high effort searches all rows of fewer than 50,000."""
 _PATCHES, _PATCHES_PER_CLUSTER = 4096, 100
 """There are 4,096 patches, or 100 for each cluster if that is more. Searches of them end lower than searches of samples
 with three times as many rows, in half of the time (birch1, ``benchmarks/common_case.py``)."""
