@@ -132,6 +132,16 @@ def test_pushed_passes_never_end_higher_and_equal_those_of_the_reference(push, n
     assert (taken_back > 4) == (push == 4.0)
 
 
+def test_a_pushed_pass_that_gains_no_more_than_rounding_is_made_again(rng, monkeypatch):
+    """Sums to which something was added and taken away differ in the last digit: nobody may take that for a gain."""
+    _, engine, _ = slow_ground(rng, 9000, 3, 5)
+    settle(engine, rng)
+    engine.remember({"before": engine.memory()["before"] + 1e-9, "passes": np.array(FIRST_PUSHED)})
+    falling = iter(1.0 - 1e-15 * np.arange(100))
+    monkeypatch.setattr("ksums.method.engines.pushed.objective_value", lambda *_: next(falling))
+    assert sum(1 for _ in engine.attempts()) == 2
+
+
 def test_pushing_saves_passes(rng, monkeypatch):
     passes = []
     for first in (FIRST_PUSHED, 10_000):

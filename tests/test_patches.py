@@ -57,6 +57,18 @@ def test_patches_stand_for_all_rows(name, rng):
     assert squares == pytest.approx((prepared**2).sum(), rel=1e-9)
 
 
+def test_groups_far_from_the_origin_are_divided_in_all_columns(rng):
+    """They are as wide in both columns, but 10⁷ away in the first: moments about the origin would hide it."""
+    centres = np.column_stack([np.repeat([-1e7, 1e7], 10) + np.tile(np.arange(10.0), 2), 0.02 * rng.normal(size=20)])
+    X = centres[np.arange(8000) % 20] + 0.05 * rng.normal(size=(8000, 2))
+    model = KSums(20, random_state=0).fit(X)
+    assert model.plan_.samples.patches
+    within = sum(
+        ((X[np.arange(8000) % 20 == r] - X[np.arange(8000) % 20 == r].mean(axis=0)) ** 2).sum() for r in range(20)
+    )
+    assert model.inertia_ == pytest.approx(within, rel=1e-6)
+
+
 @pytest.mark.parametrize("n", [36_000, 80_000], ids=["of all rows", "of some rows"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 def test_fits_in_the_plane_search_patches(weighted, n, rng, monkeypatch):

@@ -117,15 +117,15 @@ class KSums(Clusterer):
     engine : {"auto", "exact", "blocks", "neighbors", "reference"}, default="auto"
         ``"exact"`` is Algorithm 1, compiled. ``"blocks"``, for few clusters and many dense rows (l2, E_m, annealed):
         annealing and search on samples, then exact passes over all rows in storage order, which skip the rows that
-        cannot gain. ``"auto"`` uses it for n ≥ 50,000 and k ≤ 512 (with up to three columns and more than 8 clusters
-        for n ≥ 5,000, but at high effort) if ``refine`` and ``init`` are not given otherwise (``init`` may be a name).
-        ``"neighbors"``, for dense rows and hundreds of clusters or more: a sample is compared only with the clusters
-        nearest to its own, so a pass takes n·L steps instead of n·k, where L is the length of the lists. ``"auto"``
-        uses it for k ≥ 2000, and for k ≥ 500 if n·k·d is at least 10 billion, with the annealed rule on dense rows,
-        unless a merge–split search is asked for; it ends somewhat higher than search and annealing over all clusters,
-        and much sooner. It holds a copy of the rows up to 1 GB; above, they are read some clusters at a time. A start
-        other than ``"two-level"`` or labels takes n·k steps. ``"reference"`` is Algorithm 1 in plain NumPy, slow, for
-        checking.
+        cannot gain. ``"auto"`` uses it for n ≥ 50,000 and k ≤ 512 (at low and default effort, with up to three columns
+        and more than 8 clusters, for n ≥ 5,000 and n ≥ 50 k) if ``refine`` and ``init`` are not given otherwise
+        (``init`` may be a name). ``"neighbors"``, for dense rows and hundreds of clusters or more: a sample is compared
+        only with the clusters nearest to its own, so a pass takes n·L steps instead of n·k, where L is the length of
+        the lists. ``"auto"`` uses it for k ≥ 2000, and for k ≥ 500 if n·k·d is at least 10 billion, with the annealed
+        rule on dense rows, unless a merge–split search is asked for; it ends somewhat higher than search and annealing
+        over all clusters, and much sooner. It holds a copy of the rows up to 1 GB; above, they are read some clusters
+        at a time. A start other than ``"two-level"`` or labels takes n·k steps. ``"reference"`` is Algorithm 1 in plain
+        NumPy, slow, for checking.
 
     n_neighbors : int, default=None
         Length L of the lists of nearest clusters, including the cluster itself (rounded up to a multiple of 8); with

@@ -28,7 +28,8 @@ class Engine(ABC):
     def visit(self, order: np.ndarray) -> Iterator[int]:
         """Offer each sample in turn to the clusters; yield the number of moves every now and then.
 
-        Between two yields the state is consistent, so a caller may stop there. An engine sets ``comparisons``.
+        A caller may stop between two yields; the state is consistent when the iterator is closed. An engine sets
+        ``comparisons``.
         """
 
     def draw_order(self, rng: np.random.Generator) -> np.ndarray:

@@ -18,9 +18,10 @@ from ksums.compute.arrays import blocks
 from ksums.method.engines.protocol import Engine
 from ksums.method.state.state import ClusterState, renew_sq_composites
 from ksums.planning.blocks import FIRST_PUSHED, PUSH
-from ksums.rules.kinds import Rule
+from ksums.rules.kinds import ROUNDING, Rule
 from ksums.rules.objectives import objective_value
 
+_ROUNDING = ROUNDING[np.dtype(np.float64)]
 _ROWS_AT_A_TIME = 1 << 16
 """Labels are compared so many at a time, so that this takes no memory to speak of."""
 
@@ -48,14 +49,14 @@ class PushedEngine(Engine):
         self.each_move_gains = push is None
         if push is not None:
             renew_sq_composites(self.state)
-            value, saved = objective_value(self.rule.objective, self.state), _Saved.of(self.state)
+            limit, saved = self._value() - self._rounding(), _Saved.of(self.state)
             added = self.state.sizes[:, None] * push
             self._add(added)
             try:
                 yield
             finally:
                 self._add(-added)
-                is_lower = objective_value(self.rule.objective, self.state) < value
+                is_lower = self._value() < limit
                 if not is_lower:
                     self.look_again_at(saved.restore(self.state))
                     self.renew()
@@ -90,6 +91,13 @@ class PushedEngine(Engine):
         if before is None or self._passes < FIRST_PUSHED or np.array_equal(now, before):
             return None
         return PUSH * (now - before)
+
+    def _value(self) -> float:
+        return objective_value(self.rule.objective, self.state)
+
+    def _rounding(self) -> float:
+        """What it may change by without a move: sums to which something was added differ in the last digit."""
+        return _ROUNDING * (self._value() + float(self.state.norm_sums.sum() / self.state.sizes.sum()))
 
     def _add(self, added: np.ndarray) -> None:
         self.state.composites[:] += added

@@ -12,14 +12,17 @@ _ENOUGH = 1024
 
 @helper
 def _measure(X, weights, patch, stride, moments, patches):
-    """Some rows of a patch: how much they scatter, in which column most, and their mean there."""
-    d = X.shape[1]
+    """Some rows of a patch: how much they scatter, in which column most, and their mean there.
+
+    Moments are about the first row: about the origin, those of a small patch far from it would be lost in rounding.
+    """
+    d, first = X.shape[1], patches.first[patch]
     moments[:] = 0.0
-    for i in range(patches.first[patch], patches.stop[patch], stride):
+    for i in range(first, patches.stop[patch], stride):
         weight = weights[i]
         moments[0] += weight
         for t in range(d):
-            x = np.float64(X[i, t])
+            x = np.float64(X[i, t]) - np.float64(X[first, t])
             moments[1 + t] += weight * x
             moments[1 + d + t] += weight * x * x
     most, scatter = -1.0, 0.0
@@ -30,7 +33,7 @@ def _measure(X, weights, patch, stride, moments, patches):
         scatter += of_column
         if of_column > most:
             most = of_column
-            patches.widest[patch], patches.middle[patch] = t, moments[1 + t] / moments[0]
+            patches.widest[patch], patches.middle[patch] = t, X[first, t] + moments[1 + t] / moments[0]
     patches.scatter[patch] = stride * scatter
 
 
@@ -117,5 +120,5 @@ def divide_into_patches(
         _measure(X, weights, patch, 1, moments, patches)
         totals[patch] = moments[0]
         for t in range(d):
-            means[patch, t] = moments[1 + t] / moments[0]
+            means[patch, t] = X[patches.first[patch], t] + moments[1 + t] / moments[0]
     return found
