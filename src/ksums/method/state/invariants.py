@@ -59,7 +59,8 @@ def check_pass(
     states = replay(rows, before, state.labels, order, k) if each_move else [build_state(rows, state.labels, k)]
     for moved in states:
         value = objective_value(rule.objective, moved)
-        assert value <= last + slack, f"the objective rose from {last!r} to {value!r}"
+        what = "a move" if each_move else "a pass"
+        assert value <= last + slack, f"{what} raised the objective from {last!r} to {value!r}"
         last = value
 
 
