@@ -1,6 +1,6 @@
 """Time a new process until its first result: import, then compiling the kernels or loading them from disk.
 
-    python benchmarks/first_call.py            10,000 × 64, k = 100 and k = 8; results/first_call.json
+    python benchmarks/first_call.py            some shapes; results/first_call.json
 
 Each child process prints its times; the first one has an empty cache folder and must compile. All of it is done twice:
 alone, and beside a process that keeps another core busy.
@@ -16,8 +16,11 @@ from typing import Any
 
 from common import in_new_process, peak_bytes, print_table, save, short
 
-SHAPES = [(10_000, 64, 100, "float32"), (10_000, 64, 100, "float64"), (10_000, 64, 8, "float32")]
-"""Each shape is n, d, k and the type of the data."""
+SHAPES = [
+    (10_000, 64, 100, "float32"), (10_000, 64, 100, "float64"), (10_000, 64, 8, "float32"),
+    (100_000, 16, 8, "float32"), (100_000, 2, 20, "float64"),
+]  # fmt: skip
+"""Each shape is n, d, k and the type of the data. The last two search samples, and patches."""
 
 
 def child(n: int, d: int, k: int, dtype: str) -> None:

@@ -23,7 +23,7 @@ from ksums.rules.objectives import objective_value
 
 _ROUNDING = ROUNDING[np.dtype(np.float64)]
 _ROWS_AT_A_TIME = 1 << 16
-"""Labels are compared so many at a time, so that this takes no memory to speak of."""
+"""Labels are compared this many at a time, so that comparing them needs little memory."""
 
 
 class PushedEngine(Engine):
@@ -38,12 +38,12 @@ class PushedEngine(Engine):
 
     @abstractmethod
     def look_again_at(self, ids: np.ndarray) -> None:
-        """These rows have been moved from outside."""
+        """The labels of these rows were changed by somebody else, so nothing is known of them."""
 
     def attempts(self) -> Iterator[None]:
         """One attempt at a pass or two: with pushed centroids, and, if that did not end lower, with those there are.
 
-        Before the second one the first is taken back. When a visit is left early, its sums are put in order.
+        The first is taken back before the second begins. If a visit stops early, the pushes are taken out of the sums.
         """
         push = self._next_push()
         self.each_move_gains = push is None
