@@ -15,7 +15,7 @@ from ksums.compute.sharing import ALONE, Team, team
 from ksums.compute.threads import threads
 from ksums.compute.two_nearest import PADDING
 from ksums.compute.vectors import panel_width
-from ksums.method.data.rows import Rows
+from ksums.method.data.rows import Rows, plain_rows
 from ksums.method.engines.kernels.assign import PieceSums, assign_blocks
 from ksums.method.engines.kernels.blocks import Proposals, pass_over_blocks
 from ksums.method.engines.kernels.bounds import Bounds, Drift, Relaxation
@@ -247,6 +247,20 @@ class BlockEngine(PushedEngine):
         margin = _MARGIN * float(info.eps) / 2 * longest + float(np.sqrt(self.rows.d * float(info.tiny)))
         self._layout = self._layout._replace(margin=margin)
         self._centroids.reach[:] = _LONGER * longest, 0.0
+
+
+_compiled: set[str] = set()
+"""Types of rows for which ``compile_blocks`` has been called in this process."""
+
+
+def compile_blocks(dtype: np.dtype[Any], rule: Rule) -> None:
+    """Compile the kernels for a type of rows, or load them from disk, once in a process: by two rows in two clusters."""
+    if dtype.name in _compiled:
+        return
+    _compiled.add(dtype.name)
+    points = np.eye(2, dtype=dtype)
+    engine = BlockEngine.from_centres(plain_rows(points), points, rule)
+    sum(engine.visit(np.zeros(1, np.int64)))
 
 
 _INFINITE = 1e30

@@ -125,10 +125,13 @@ class SampleSearch:
         return found
 
     def _search_together(self, seeds: np.ndarray, count: int) -> list[_Sample]:
+        from ksums.method.engines.blocks import compile_blocks  # Numba is loaded by the first fit, not by the import
+
         futures: list[Future[_Sample]] = []
         with ThreadPoolExecutor(count) as pool:
             try:
                 futures.extend(pool.submit(self._search, seed) for seed in seeds)
+                compile_blocks(self.rows.dtype, self.plan.rule)  # the searches wait for their own kernels meanwhile
                 wait(futures)
             except KeyboardInterrupt:
                 self.listener.stopped = True
