@@ -254,7 +254,7 @@ _compiled: set[str] = set()
 
 
 def compile_blocks(dtype: np.dtype[Any], rule: Rule) -> None:
-    """Compile the kernels for a type of rows, or load them from disk, once in a process: by two rows in two clusters."""
+    """Compile the kernels for a type of rows, or load them from disk: once in a process, by visiting two rows."""
     if dtype.name in _compiled:
         return
     _compiled.add(dtype.name)
